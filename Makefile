@@ -1,0 +1,57 @@
+# One verb for each thing. `make run` and `make test` set everything up by themselves.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help install run test check lint format types arch soak bench clean
+
+help:             ## say what each verb does
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "turnkeeper needs Python 3.11, 3.12 or 3.13 on the PATH (or: make PYTHON=/path/to/python3.11 ...)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+install: $(VENV)/.installed-dev   ## the environment with all tools
+
+run: $(VENV)/.installed           ## one rescued turn, end to end, on the embedded Postgres
+	@$(BIN)/turnkeeper demo
+
+test: $(VENV)/.installed-dev      ## all tests, the Postgres ones included
+	$(BIN)/pytest -q
+
+check: lint types arch test       ## everything that must be green
+
+lint: $(VENV)/.installed-dev      ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.installed-dev    ## let ruff tidy up
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.installed-dev     ## mypy, strict
+	$(BIN)/mypy
+	$(BIN)/mypy tests
+
+arch: $(VENV)/.installed-dev      ## imports point inward
+	$(BIN)/lint-imports
+
+soak: $(VENV)/.installed-dev      ## the long forms of the property tests
+	TURNKEEPER_SOAK=1 $(BIN)/pytest -q -m soak --timeout 3600
+
+bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
+	$(BIN)/python -m benchmarks.run
+
+clean:            ## forget the environment and the caches
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,65 @@
+"""A provider of chat models."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from turnkeeper.application.ports.runner import Stop
+from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.model import Endpoint, Limits, Model, Sampling
+from turnkeeper.domain.secret import Secret
+from turnkeeper.domain.stream import StreamEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatCall:
+    """One request for an answer.
+
+    Attributes:
+        model: The model that is asked.
+        conversation: What it is given.
+        sampling: What the request sets.
+        max_output_tokens: The output it asks for, or None to leave that out.
+        endpoint: The custom endpoint, or None for the provider's own address.
+        prefill: The beginning of the answer, to be gone on with; empty for none.
+    """
+
+    model: Model
+    conversation: Conversation
+    sampling: Sampling = field(default_factory=Sampling)
+    max_output_tokens: int | None = None
+    endpoint: Endpoint | None = None
+    prefill: str = ""
+
+
+class ChatProvider(Protocol):
+    """Asks a provider's models. Safe to use from several threads.
+
+    A provider never raises for what a provider can do wrong: the stream's last event is
+    `Finished` or `StreamFailed`, one of them, once, and nothing comes after it. Failures are
+    redacted. Closing the iterator, or the stop, ends the request and frees the connection.
+    """
+
+    def stream(
+        self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
+    ) -> Iterator[StreamEvent]:
+        """Ask, and yield what comes, as soon as it comes.
+
+        Args:
+            key: The key, or None where the endpoint needs none.
+            stop: Wakes a blocked read when set; `Cancelled` may then be raised.
+            deadline: By when it must have ended, by the monotonic clock.
+
+        Raises:
+            Cancelled: The stop was set.
+        """
+        ...
+
+
+class LimitsCatalogue(Protocol):
+    """What is known of models' limits and abilities beyond their registration."""
+
+    def limits(self, provider: str, model: str) -> Limits | None:
+        """Live limits, or None where they are not known now; never waits for a network."""
+        ...

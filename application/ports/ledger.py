@@ -1,0 +1,76 @@
+"""What is being posted, and what is in the channel: the record that survives the process."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from turnkeeper.domain.outcome import Delivery, Origin
+
+
+class IntentState(Enum):
+    """What is known of a message."""
+
+    INTENDED = "intended"
+    POSTED = "posted"
+    TAKEN_BACK = "taken_back"
+    STUCK = "stuck"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A message that is about to be posted.
+
+    Attributes:
+        intent_id: Its id, unique; also the nonce where the destination takes one.
+        turn_id: Which turn.
+        epoch: As the turn was opened.
+        server_id: The server it belongs to.
+        channel_id: Where it goes.
+        origin: What posts it.
+        content_hash: SHA-256 of its text, hex.
+        invocation_no: Which invocation of the turn.
+        thread_id: The thread within the channel, or None.
+        webhook_id: The webhook that sends it, or None.
+    """
+
+    intent_id: str
+    turn_id: str
+    epoch: int
+    server_id: str
+    channel_id: str
+    origin: Origin
+    content_hash: str
+    invocation_no: int = 0
+    thread_id: str | None = None
+    webhook_id: str | None = None
+
+
+class Ledger(Protocol):
+    """Writes an intent before each post; the message's id goes with the next write.
+
+    Raises:
+        StoreUnavailable: From every method; an intent that was not written must not be posted.
+    """
+
+    def intend(self, intent: Intent, *, posted: tuple[tuple[str, Delivery], ...] = ()) -> bool:
+        """Write an intent, and the ids (by intent) of what was posted before it.
+
+        Returns:
+            False where the turn was given up meanwhile (its epoch moved): post nothing.
+        """
+        ...
+
+    def settle(
+        self,
+        turn_id: str,
+        *,
+        posted: tuple[tuple[str, Delivery], ...] = (),
+        taken_back: tuple[str, ...] = (),
+        stuck: tuple[str, ...] = (),
+    ) -> None:
+        """Write what has become of messages; the last two are message ids."""
+        ...
+
+    def left_by(self, turn_id: str) -> tuple[tuple[Intent, IntentState, str | None], ...]:
+        """All intents of a turn with their state and message id, in order of writing."""
+        ...

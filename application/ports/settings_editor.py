@@ -1,0 +1,51 @@
+"""Where servers' and users' settings are changed."""
+
+from typing import Protocol
+
+from turnkeeper.domain.model import Endpoint, Model
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.settings import FallbackRef, PersonalSettings, ServerSettings
+
+
+class SettingsEditor(Protocol):
+    """Writes settings, whole values at a time; each write raises the owner's version.
+
+    Holds no rules: what may be set is decided by `application.configure`.
+
+    Raises:
+        StoreError: From every method: nothing was written.
+    """
+
+    def save_model(self, model: Model) -> None:
+        """Register a model, or replace the one of the same id."""
+        ...
+
+    def models(self) -> tuple[Model, ...]:
+        """All registered models, by id."""
+        ...
+
+    def save_server(
+        self,
+        settings: ServerSettings,
+        *,
+        primary: FallbackRef | None,
+        chain: tuple[FallbackRef, ...],
+    ) -> None:
+        """Replace a server's settings; its models are given as references."""
+        ...
+
+    def save_personal(self, settings: PersonalSettings, *, chain: tuple[FallbackRef, ...]) -> None:
+        """Replace a user's settings, its provider rows included."""
+        ...
+
+    def save_endpoint(self, owner: Owner, endpoint: Endpoint) -> Endpoint:
+        """Add an endpoint (id 0) or replace the one of that id; returns it with its id."""
+        ...
+
+    def endpoints(self, owner: Owner) -> tuple[Endpoint, ...]:
+        """The owner's endpoints, by id."""
+        ...
+
+    def remove_endpoint(self, owner: Owner, endpoint_id: int) -> bool:
+        """Remove an endpoint; False if there was none."""
+        ...

@@ -1,0 +1,129 @@
+"""Where a turn speaks: three ports that one object usually fills."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
+from turnkeeper.domain.turn import TurnRequest, TurnResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where and as whom every post of the turn speaks; what `prepare` returned.
+
+    Attributes:
+        channel_id: Where.
+        thread_id: The thread within it, or None.
+        webhook_id: The webhook that speaks, or None for the bot itself.
+        username: The name it speaks under, or None.
+        avatar_url: The picture, or None.
+        max_chars: The longest message the destination takes.
+    """
+
+    channel_id: str
+    thread_id: str | None = None
+    webhook_id: str | None = None
+    username: str | None = None
+    avatar_url: str | None = None
+    max_chars: int = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """Something said to people, already in their language.
+
+    Attributes:
+        title: A line, possibly empty.
+        text: The rest.
+        tips: What they can do about it.
+    """
+
+    title: str
+    text: str = ""
+    tips: tuple[str, ...] = ()
+
+
+class ResponseSink(Protocol):
+    """Opens and closes the place where one turn speaks. One sink serves one turn."""
+
+    def prepare(self, request: TurnRequest) -> Target:
+        """Get ready; called once, first. If it raises, only `cleanup` follows.
+
+        Raises:
+            SinkError: The place cannot be used.
+            DestinationGone: ... and nobody can be reached there.
+        """
+        ...
+
+    def finalize(self, result: TurnResult) -> None:
+        """The turn is over; called once on every path that returns a result."""
+        ...
+
+    def cleanup(self) -> None:
+        """Release what the turn used; called once on every path, last."""
+        ...
+
+
+class Deliver(Protocol):
+    """Puts the answer where people read it, and takes it back.
+
+    Posts of one turn come one after the other; `take_back` may come from another thread.
+    """
+
+    @property
+    def can_take_back(self) -> bool:
+        """Whether what was posted can be deleted; if not, text is held until it is sure."""
+        ...
+
+    def post(self, text: str, *, target: Target, origin: Origin, nonce: str) -> Delivery:
+        """Post a message of at most `target.max_chars`, not blank.
+
+        Args:
+            nonce: Equal for a repeated post of the same message.
+
+        Raises:
+            SinkError: It is not there, as far as anybody can tell.
+            DestinationGone: Nobody can be reached there.
+        """
+        ...
+
+    def edit(self, delivery: Delivery, text: str) -> Delivery:
+        """Replace a message's text.
+
+        Raises:
+            SinkError: It still says what it said.
+        """
+        ...
+
+    def take_back(self, delivery: Delivery) -> bool:
+        """Delete a message; True if it is gone, also where it had been gone before.
+
+        Raises:
+            SinkError: It is still there, or nobody can tell.
+        """
+        ...
+
+
+class Announce(Protocol):
+    """Tells people about the turn itself. Nothing here is part of the answer."""
+
+    def emit_stream_result(self, result: StreamResult, spoken: Spoken) -> None:
+        """The turn ended with this error."""
+        ...
+
+    def emit_error(self, error: Exception, spoken: Spoken) -> None:
+        """The turn ended with a bug."""
+        ...
+
+    def notice(self, notice: FallbackNotice, spoken: Spoken) -> None:
+        """Another model than the first answered."""
+        ...
+
+    def tell(self, spoken: Spoken) -> None:
+        """A refusal, or progress of a long turn."""
+        ...
+
+
+class Sink(ResponseSink, Deliver, Announce, Protocol):
+    """All three."""

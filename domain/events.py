@@ -1,0 +1,295 @@
+"""What happens in a turn, as the journal keeps it. Everything anybody later asks is read here."""
+
+from dataclasses import dataclass, field
+
+from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.owner import Route
+from turnkeeper.domain.plan import Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """A turn was planned."""
+
+    route: Route
+    attempts: tuple[Attempt, ...]
+    server_route: str
+    audience: str
+    resting: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRefused:
+    """An admission refused the turn, or its server route."""
+
+    kind: str
+    where: str
+    already_said: bool = False
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaReserved:
+    """A unit of the server's quota was set aside."""
+
+    trigger_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptPrepared:
+    """An attempt was made ready."""
+
+    attempt_no: int
+    input_tokens: int
+    max_output_tokens: int | None
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptUnpreparable:
+    """An attempt could not be made ready."""
+
+    attempt_no: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLeased:
+    """A key was lent."""
+
+    attempt_no: int
+    key_id: int
+    is_main: bool
+    is_probe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoKeyLeft:
+    """No key could be lent; the soonest is back in so many seconds, or never (None)."""
+
+    attempt_no: int
+    next_in_s: float | None
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitedForKey:
+    """The turn waited for a key that was coming back."""
+
+    attempt_no: int
+    for_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvocationStarted:
+    """An attempt ran with a key; `key_id` is None where none was needed."""
+
+    attempt_no: int
+    invocation_no: int
+    key_id: int | None
+    adjust: str = "AsIs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstProgress:
+    """The first text, reasoning or tool argument came."""
+
+    invocation_no: int
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePosted:
+    """A message is in the channel."""
+
+    invocation_no: int
+    message_id: str
+    origin: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTakenBack:
+    """A message of a superseded invocation was deleted; `late` where it came after the seal."""
+
+    message_id: str
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageStuck:
+    """The destination refused to delete a superseded message."""
+
+    message_id: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvocationEnded:
+    """An invocation came to an outcome.
+
+    Attributes:
+        attempt_no: Which attempt.
+        invocation_no: Which invocation of the turn, from 0.
+        outcome: The outcome's name.
+        failure: What failed, or None.
+        detail: The finish, stop reason, limit or destination code, or empty.
+        reply_chars: How much of a reply was delivered.
+        delivered_by_tool: Whether a tool answered in the channel itself.
+        kept: Ids of the messages that it had posted.
+        input_tokens: As reported, or None.
+        output_tokens: As reported, or None.
+    """
+
+    attempt_no: int
+    invocation_no: int
+    outcome: str
+    failure: Failure | None = None
+    detail: str = ""
+    reply_chars: int = 0
+    delivered_by_tool: bool = False
+    kept: tuple[str, ...] = ()
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyBooked:
+    """An outcome was booked on the key that was used."""
+
+    attempt_no: int
+    invocation_no: int
+    key_id: int
+    booking: str
+    error_class: str = ""
+    rests: str = "nothing"
+    rest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRested:
+    """A model is put behind the others for a while."""
+
+    attempt_no: int
+    for_s: float
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRouteAsked:
+    """The server was asked for its models.
+
+    Attributes:
+        answer: ``opened``, ``withheld``, ``refused`` or ``failed``.
+        attempts: Its attempts where it opened.
+        cause: Why not, where it did not.
+    """
+
+    answer: str
+    attempts: tuple[Attempt, ...] = ()
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalHeard:
+    """A stop, a follow-up or the deadline reached the turn."""
+
+    signal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """People, or the caller, were told something.
+
+    Attributes:
+        what: ``error``, ``timeout``, ``empty``, ``refusal`` or ``fallback_notice``.
+        to: ``person``, ``caller`` or ``journal``.
+    """
+
+    what: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaSettled:
+    """The unit that was set aside was used, or went back."""
+
+    trigger_key: str
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finalized:
+    """The sink was told how the turn ended."""
+
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanedUp:
+    """The sink's resources of the turn were released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The turn is over; says again what stands in the channel."""
+
+    status: str
+    responses: int
+    delivered_by_tool: bool
+    kept: tuple[str, ...] = ()
+    success_model: str | None = None
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFailed:
+    """Something done on the side did not work; the turn went on."""
+
+    effect: str
+    cause: str
+
+
+Event = (
+    TurnStarted
+    | TurnRefused
+    | QuotaReserved
+    | AttemptPrepared
+    | AttemptUnpreparable
+    | KeyLeased
+    | NoKeyLeft
+    | WaitedForKey
+    | InvocationStarted
+    | FirstProgress
+    | MessagePosted
+    | MessageTakenBack
+    | MessageStuck
+    | InvocationEnded
+    | KeyBooked
+    | ModelRested
+    | ServerRouteAsked
+    | SignalHeard
+    | Said
+    | QuotaSettled
+    | Finalized
+    | CleanedUp
+    | TurnEnded
+    | EffectFailed
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An event with its time and place in a turn's journal.
+
+    Attributes:
+        turn_id: Which turn.
+        seq: From 0, without gaps.
+        at_s: Seconds since the turn began.
+        event: What happened.
+    """
+
+    turn_id: str
+    seq: int
+    at_s: float
+    event: Event = field()

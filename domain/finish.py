@@ -1,0 +1,234 @@
+"""How a turn ends: its status, what is said, to whom, and what is settled."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from turnkeeper.domain.admission import Refused, Reservation
+from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.occasion import Audience
+from turnkeeper.domain.outcome import (
+    Answered,
+    Crashed,
+    Empty,
+    Failed,
+    Interrupted,
+    Outcome,
+    Stopped,
+    TimedOut,
+    TurnStatus,
+    Unreachable,
+)
+from turnkeeper.domain.owner import Route
+from turnkeeper.domain.plan import Attempt, Plan, Slot
+from turnkeeper.domain.turn import AttemptFailure
+
+
+class Say(Enum):
+    """To whom a turn that ended without an answer says so."""
+
+    PERSON = "person"
+    NOBODY = "nobody"
+    RAISE = "raise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """The unit is used."""
+
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The unit goes back."""
+
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No unit was held."""
+
+
+Settle = Commit | Release | Nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallbackNotice:
+    """Another model than the first had to answer.
+
+    Attributes:
+        slot: Where it stands in its route's chain.
+        model: The model that answered.
+        route: Whose credentials paid.
+        failures: The last failure of each attempt before, in order.
+        offers_opt_out: Whether the server answered a turn planned on personal credentials.
+    """
+
+    slot: Slot
+    model: str
+    route: Route
+    failures: tuple[AttemptFailure, ...]
+    offers_opt_out: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The turn is over.
+
+    Attributes:
+        status: How it ended.
+        last_ran: The last invocation that ran, or None; its output stands.
+        winner: The attempt that answered, or None.
+        failures: Why attempts gave no answer.
+        notice: That a fallback answered, or None where nothing is said of it.
+        say: To whom a turn without an answer says so.
+        settle: What becomes of the quota unit.
+        refusal: The admission that refused the turn or its server route, or None.
+    """
+
+    status: TurnStatus
+    last_ran: Outcome | None
+    winner: Attempt | None = None
+    failures: tuple[AttemptFailure, ...] = ()
+    notice: FallbackNotice | None = None
+    say: Say = Say.NOBODY
+    settle: Settle = Nothing()
+    refusal: Refused | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What a turn has come to when nothing more is tried.
+
+    Attributes:
+        plan: What was to be tried.
+        audience: Who is told of a failure.
+        outcomes: What ran.
+        failures: Why attempts gave no answer.
+        reservation: The quota unit that is held, or None.
+        refusal: The admission that refused, or None.
+        signal: What was heard from outside, or None.
+    """
+
+    plan: Plan
+    audience: Audience
+    outcomes: tuple[Outcome, ...] = ()
+    failures: tuple[AttemptFailure, ...] = ()
+    reservation: Reservation | None = None
+    refusal: Refused | None = None
+    signal: Signal | None = None
+
+
+ERROR_LIKE = frozenset({TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE})
+
+
+def finish(tried: Tried) -> Finish:
+    """The end of a turn that has tried this."""
+    last = tried.outcomes[-1] if tried.outcomes else None
+    status = _status(tried, last)
+    winner = tried.plan.attempts[last.ran.attempt_no] if isinstance(last, Answered) else None
+    return Finish(
+        status=status,
+        last_ran=last,
+        winner=winner,
+        failures=tried.failures,
+        notice=_notice(tried, winner),
+        say=_say(status, tried.audience),
+        settle=_settle(tried, last),
+        refusal=tried.refusal,
+    )
+
+
+def _status(tried: Tried, last: Outcome | None) -> TurnStatus:
+    if tried.signal is not None and not (last and _has_ended_by_itself(last)):
+        return _status_by_signal(tried.signal)
+    if last is not None:
+        return _status_of(last)
+    return TurnStatus.ERROR if tried.failures else TurnStatus.SKIPPED
+
+
+def _has_ended_by_itself(last: Outcome) -> bool:
+    """Whether a later signal cannot change how the turn ended."""
+    return isinstance(last, Answered | Stopped | Interrupted | Unreachable)
+
+
+def _status_by_signal(signal: Signal) -> TurnStatus:
+    match signal:
+        case Signal.STOP_REQUESTED | Signal.SYSTEM_STOP_REQUESTED | Signal.SUPERSEDED:
+            return TurnStatus.STOPPED_BY_USER
+        case Signal.FOLLOW_UP_REQUESTED:
+            return TurnStatus.FOLLOW_UP_INTERRUPT
+        case Signal.DEADLINE_PASSED:
+            return TurnStatus.TIMEOUT
+        case unknown:
+            assert_never(unknown)
+
+
+def _status_of(last: Outcome) -> TurnStatus:
+    match last:
+        case Answered():
+            return TurnStatus.COMPLETED
+        case Empty():
+            return TurnStatus.EMPTY_RESPONSE
+        case Stopped():
+            return TurnStatus.STOPPED_BY_USER
+        case Interrupted():
+            return TurnStatus.FOLLOW_UP_INTERRUPT
+        case TimedOut():
+            return TurnStatus.TIMEOUT
+        case Failed() | Crashed():
+            return TurnStatus.ERROR
+        case Unreachable():
+            return TurnStatus.SKIPPED
+        case unknown:
+            assert_never(unknown)
+
+
+def _notice(tried: Tried, winner: Attempt | None) -> FallbackNotice | None:
+    """Only for a completed fallback that people may hear of, with nobody waiting to be heard."""
+    silent = tried.audience is not Audience.PERSON or tried.signal is not None
+    if winner is None or winner.number == 0 or not tried.failures or silent:
+        return None
+    return FallbackNotice(
+        slot=winner.slot,
+        model=winner.model.name,
+        route=winner.route,
+        failures=_last_of_each(tried.failures, winner),
+        offers_opt_out=tried.plan.route is Route.PERSONAL and winner.route is Route.SERVER,
+    )
+
+
+def _last_of_each(
+    failures: tuple[AttemptFailure, ...], winner: Attempt
+) -> tuple[AttemptFailure, ...]:
+    by_attempt = {failure.attempt_no: failure for failure in failures}
+    return tuple(failure for number, failure in by_attempt.items() if number != winner.number)
+
+
+def _say(status: TurnStatus, audience: Audience) -> Say:
+    if status not in ERROR_LIKE:
+        return Say.NOBODY
+    match audience:
+        case Audience.PERSON:
+            return Say.PERSON
+        case Audience.CALLER:
+            return Say.RAISE
+        case Audience.NOBODY:
+            return Say.NOBODY
+        case unknown:
+            assert_never(unknown)
+
+
+def _settle(tried: Tried, last: Outcome | None) -> Settle:
+    """Committed only if an invocation that the server paid gave a persona response."""
+    if tried.reservation is None:
+        return Nothing()
+    if (
+        isinstance(last, Answered | Stopped | Interrupted)
+        and last.ran.reply_text
+        and tried.plan.attempts[last.ran.attempt_no].route is Route.SERVER
+    ):
+        return Commit(reservation=tried.reservation)
+    return Release(reservation=tried.reservation)

@@ -1,0 +1,79 @@
+"""The settings that decisions depend on, with their defaults."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class ContentFilterPolicy(Enum):
+    """What is done when a provider refuses the content."""
+
+    NEXT = "next"
+    """Another model may see it differently."""
+    STOP = "stop"
+    """The refusal stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPolicy:
+    """How hard a turn tries.
+
+    Attributes:
+        max_keys: Keys tried for one attempt (MAX_KEY_ATTEMPTS); at least 1.
+        max_invocations: Invocations of one attempt, repeats with the same key included.
+        key_wait_s: The longest wait for a key that is coming back.
+        empty_fails_over: Whether a clean end with nothing to see tries the next model.
+        empty_opens_server_route: Whether it also opens the server route.
+        content_filter: What is done when a provider refuses the content.
+        min_affordable_tokens: A balance that pays for less output than this is no balance.
+        shrink_to: The share of a too long prompt that is kept where no numbers are stated.
+        min_prompt_tokens: A prompt is not shrunk below this.
+    """
+
+    max_keys: int = 3
+    max_invocations: int = 6
+    key_wait_s: float = 3.0
+    empty_fails_over: bool = True
+    empty_opens_server_route: bool = False
+    content_filter: ContentFilterPolicy = ContentFilterPolicy.NEXT
+    min_affordable_tokens: int = 256
+    shrink_to: float = 0.7
+    min_prompt_tokens: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("max_keys", "max_invocations"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        if not 0 < self.shrink_to < 1:
+            raise ValueError(f"shrink_to is between 0 and 1, not {self.shrink_to}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimits:
+    """How long things may take, in seconds.
+
+    Attributes:
+        connect_s: To a connection.
+        first_progress_s: To the first text, reasoning or tool argument while another attempt may
+            answer and the model is not known to think first.
+        last_first_progress_s: The same, where nothing else may answer or the model thinks first.
+        silence_s: Between one progress and the next.
+        attempt_s: For one invocation.
+        turn_s: For the whole turn.
+        settle_s: What an abandoned stream gets to settle
+            (STREAM_ABANDONED_SETTLE_TIMEOUT_MS); 0 does not wait.
+        tool_s: For one tool (TOOL_EXECUTION_TIMEOUT_MS).
+    """
+
+    connect_s: float = 10.0
+    first_progress_s: float = 12.0
+    last_first_progress_s: float = 300.0
+    silence_s: float = 120.0
+    attempt_s: float = 600.0
+    turn_s: float = 900.0
+    settle_s: float = 5.0
+    tool_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        for name in TimeLimits.__dataclass_fields__:
+            if getattr(self, name) < 0 or (name != "settle_s" and getattr(self, name) == 0):
+                raise ValueError(f"{name} is more than 0 seconds, not {getattr(self, name)}")

@@ -1,0 +1,272 @@
+"""Which of an owner's keys is used next, and what an outcome does to it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import NewType
+
+from turnkeeper.domain.failure import (
+    REACTIONS,
+    CooldownScope,
+    Failure,
+    KeyErrorClass,
+    key_rest_s,
+)
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.secret import Secret
+
+KeyId = NewType("KeyId", int)
+
+PROBE_S = 15.0
+IN_FLIGHT_S = 900.0
+ERROR_TEXT_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A key lent to one invocation; not exclusive.
+
+    Attributes:
+        owner: Whose key it is.
+        provider: For which provider.
+        key_id: Which key.
+        secret: The key itself.
+        leased_at: When, by the store's clock; a success clears only what was set before.
+        is_main: Whether it is the owner's saved key rather than an additional one.
+        is_probe: Whether this is the one claimed probe after a cooldown.
+    """
+
+    owner: Owner
+    provider: str
+    key_id: KeyId
+    secret: Secret
+    leased_at: datetime
+    is_main: bool = False
+    is_probe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRest:
+    """A key that rests for one model only."""
+
+    model: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyHealth:
+    """What is known about a key from its use.
+
+    Attributes:
+        usage_count: Successes.
+        in_flight: Leases that were not booked yet.
+        last_leased_at: When it was last lent.
+        error_count: Errors since the last success.
+        rests_until: Not lent before; past and not cleared means one probe may try it.
+        rest_set_at: When that was set.
+        probe_until: Somebody is probing until then.
+        model_rests: Models it may not be used for, until when.
+        disabled: Refused by the provider; comes back when it is edited.
+        last_error: Class and redacted text of the last error.
+    """
+
+    usage_count: int = 0
+    in_flight: int = 0
+    last_leased_at: datetime | None = None
+    error_count: int = 0
+    rests_until: datetime | None = None
+    rest_set_at: datetime | None = None
+    probe_until: datetime | None = None
+    model_rests: tuple[ModelRest, ...] = ()
+    disabled: bool = False
+    last_error: tuple[KeyErrorClass, str] | None = None
+
+    def free_at(self, model: str, now: datetime) -> datetime | None:
+        """When it may be lent for the model: now or later, or None while it is disabled."""
+        if self.disabled:
+            return None
+        instants = [rest.until for rest in self.model_rests if rest.model == model]
+        if self.rests_until is not None:
+            instants.append(self.rests_until)
+        if self.rests_until is not None and self.probe_until is not None:
+            instants.append(self.probe_until)
+        return max([now, *instants])
+
+    def is_half_open(self, now: datetime) -> bool:
+        """Whether its rest is over and nothing has shown yet that it works again."""
+        return self.rests_until is not None and self.rests_until <= now
+
+    def load(self, now: datetime) -> int:
+        """Leases under way; those of turns that must have ended are not counted."""
+        stamp = self.last_leased_at
+        if stamp is None or now - stamp > timedelta(seconds=IN_FLIGHT_S):
+            return 0
+        return self.in_flight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationKey:
+    """One key of a pool.
+
+    Attributes:
+        id: Its id; ties are broken by it.
+        is_main: Whether it stands for the owner's saved key.
+        enabled: Whether it takes part in the rotation. The main key is still the last resort.
+    """
+
+    id: KeyId
+    is_main: bool = False
+    enabled: bool = True
+    health: KeyHealth = KeyHealth()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The key to lend."""
+
+    key: RotationKey
+    is_probe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NothingFree:
+    """No key can be lent; the soonest comes back then, or never by itself (None)."""
+
+    next_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationPool:
+    """The saved keys of one owner for one provider."""
+
+    keys: tuple[RotationKey, ...] = ()
+
+    def choose(
+        self, *, model: str, without: frozenset[KeyId], now: datetime
+    ) -> Chosen | NothingFree:
+        """The next key: a due probe first, then the least loaded, least used, lowest id."""
+        rotating = [key for key in self.keys if key.enabled]
+        resort = [key for key in self.keys if key.is_main and not key.enabled]
+        for keys in (rotating, resort):
+            free = [k for k in keys if k.id not in without and k.health.free_at(model, now) == now]
+            if free:
+                return self._best(free, now)
+        instants = [at for key in self.keys if (at := key.health.free_at(model, now)) is not None]
+        waiting = [at for at in instants if at > now]
+        return NothingFree(next_at=min(waiting, default=None))
+
+    @staticmethod
+    def _best(free: list[RotationKey], now: datetime) -> Chosen:
+        def order(key: RotationKey) -> tuple[bool, int, int, int]:
+            health = key.health
+            return (not health.is_half_open(now), health.load(now), health.usage_count, key.id)
+
+        key = min(free, key=order)
+        return Chosen(key=key, is_probe=key.health.is_half_open(now))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookSuccess:
+    """The key worked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookNeutral:
+    """The outcome says nothing about the key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookError:
+    """The key, or the request with it, failed.
+
+    Attributes:
+        booked_as: The error class.
+        text: Redacted, at most 500 characters.
+        scope: What rests.
+        rest_s: For how long, from the booking.
+        model: The model's name, for a rest that concerns one model.
+    """
+
+    booked_as: KeyErrorClass
+    text: str
+    scope: CooldownScope = CooldownScope.NOTHING
+    rest_s: float = 0.0
+    model: str = ""
+
+
+Booking = BookSuccess | BookNeutral | BookError
+
+
+def booking_of(failure: Failure, *, model: str, cools: bool) -> BookError:
+    """What a failure books on the key that was used.
+
+    Args:
+        model: The attempt's model.
+        cools: False where the same key is about to be tried again.
+    """
+    reaction = REACTIONS[failure.kind]
+    concerns_key = reaction.rests not in (CooldownScope.MODEL, CooldownScope.NOTHING)
+    rests = cools and concerns_key
+    return BookError(
+        booked_as=reaction.booked_as,
+        text=failure.message[:ERROR_TEXT_LIMIT],
+        scope=reaction.rests if rests else CooldownScope.NOTHING,
+        rest_s=key_rest_s(failure) if rests else 0.0,
+        model=model,
+    )
+
+
+def lent(health: KeyHealth, *, now: datetime, is_probe: bool) -> KeyHealth:
+    """The health once the key was lent."""
+    return replace(
+        health,
+        in_flight=health.load(now) + 1,
+        last_leased_at=now,
+        probe_until=now + timedelta(seconds=PROBE_S) if is_probe else health.probe_until,
+    )
+
+
+def booked(
+    health: KeyHealth, booking: Booking, *, leased_at: datetime, now: datetime, keeps_lease: bool
+) -> KeyHealth:
+    """The health once an outcome was booked. Rests only ever move later."""
+    freed = health if keeps_lease else replace(health, in_flight=max(0, health.in_flight - 1))
+    match booking:
+        case BookNeutral():
+            return replace(freed, probe_until=None)
+        case BookSuccess():
+            return _succeeded(freed, leased_at)
+        case BookError():
+            return _failed(freed, booking, now)
+
+
+def _succeeded(health: KeyHealth, leased_at: datetime) -> KeyHealth:
+    counted = replace(health, usage_count=health.usage_count + 1, error_count=0)
+    if health.rest_set_at is not None and health.rest_set_at > leased_at:
+        return counted
+    return replace(counted, rests_until=None, rest_set_at=None, probe_until=None, last_error=None)
+
+
+def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:
+    noted = replace(
+        health,
+        error_count=health.error_count + 1,
+        last_error=(booking.booked_as, booking.text),
+        probe_until=None,
+    )
+    until = now + timedelta(seconds=booking.rest_s)
+    match booking.scope:
+        case CooldownScope.KEY_DISABLED:
+            return replace(noted, disabled=True)
+        case CooldownScope.KEY:
+            later = max(until, noted.rests_until or until)
+            return replace(noted, rests_until=later, rest_set_at=now)
+        case CooldownScope.KEY_FOR_MODEL:
+            return replace(noted, model_rests=_with(noted.model_rests, booking.model, until))
+        case _:
+            return noted
+
+
+def _with(rests: tuple[ModelRest, ...], model: str, until: datetime) -> tuple[ModelRest, ...]:
+    earlier = [rest.until for rest in rests if rest.model == model]
+    others = tuple(rest for rest in rests if rest.model != model)
+    return (*others, ModelRest(model=model, until=max([until, *earlier])))

@@ -1,0 +1,459 @@
+"""What the turn does next. A pure decision: answers and outcomes go in, one step comes out.
+
+`TurnState.next_step` decides, `after` and `told` are the only transitions. The picture:
+
+    Choosing ──Prepare──> Leasing ──LeaseKey──> Ready ──RunInvocation──> (after)
+       ▲                     ▲ │ NoKey            ▲                         │
+       │                     │ └──> Waiting ──Wait┘ another key, same key ──┤
+       └───────────────── the next attempt, or OpenServerRoute ─────────────┤
+                                                           Over ──Finish────┘
+"""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from turnkeeper.domain import retry
+from turnkeeper.domain.adjust import Adjust, AsIs, Repeat
+from turnkeeper.domain.admission import Admission, Granted, Refused, Reservation
+from turnkeeper.domain.answers import (
+    Answer,
+    Heard,
+    Leased,
+    NoKey,
+    Prepared,
+    RouteFailed,
+    RouteOpened,
+    RouteRefused,
+    RouteWithheld,
+    Signal,
+    Unpreparable,
+    Waited,
+)
+from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.finish import Finish, Tried, finish
+from turnkeeper.domain.occasion import Audience
+from turnkeeper.domain.outcome import (
+    Answered,
+    Crashed,
+    Delivery,
+    Empty,
+    Failed,
+    Interrupted,
+    Outcome,
+    Stopped,
+    TimedOut,
+    TimeoutPhase,
+    ToolRecord,
+    Unreachable,
+)
+from turnkeeper.domain.plan import Attempt, Plan, ServerRoute
+from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
+from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
+from turnkeeper.domain.turn import AttemptFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepare:
+    """Make an attempt ready: its provider's settings, and the conversation for its model."""
+
+    attempt_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseKey:
+    """Lend a key that is none of `without`."""
+
+    attempt_no: int
+    without: frozenset[KeyId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Wait until then, by the monotonic clock, or until a signal is heard."""
+
+    attempt_no: int
+    until_s: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInvocation:
+    """Run an attempt with a key.
+
+    Attributes:
+        attempt_no: Which attempt.
+        lease: The key, or None where none is needed.
+        prepared: What it sends.
+        take_back: What an earlier invocation had posted; gone before this one's first post.
+        adjust: How this invocation differs from what was prepared.
+        tool_results: The turn's tool runs so far.
+        another_may_answer: Whether anything is left to try if this one fails.
+    """
+
+    attempt_no: int
+    lease: Lease | None
+    prepared: Prepared
+    take_back: tuple[Delivery, ...] = ()
+    adjust: Adjust = AsIs()
+    tool_results: tuple[ToolRecord, ...] = ()
+    another_may_answer: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenServerRoute:
+    """Ask whether the server lends its models; their numbers begin at `start_no`."""
+
+    start_no: int
+
+
+Step = Prepare | LeaseKey | Wait | RunInvocation | OpenServerRoute | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """No attempt is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leasing:
+    """An attempt is prepared and needs a key."""
+
+    prepared: Prepared
+    without: frozenset[KeyId] = frozenset()
+    has_waited: bool = False
+    adjust: Adjust = AsIs()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Its key is coming back."""
+
+    then: Leasing
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """It can run."""
+
+    prepared: Prepared
+    lease: Lease | None
+    adjust: Adjust = AsIs()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """Nothing more is tried."""
+
+
+Phase = Choosing | Leasing | Waiting | Ready | Over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnState:
+    """All that the next decision depends on.
+
+    Attributes:
+        plan: What may be tried; grows when the server route opens.
+        policy: How hard to try.
+        audience: Who is told of a failure.
+        queue: Numbers of the attempts not begun yet, in order; resting ones come last in
+            their route.
+        at: Where the turn stands.
+        outcomes: What ran, in order.
+        failures: Why attempts gave no answer, in order.
+        may_open: Whether the server route may still be asked.
+        reservation: The quota unit that is held, or None.
+        refusal: The admission that refused the turn or its server route, or None.
+        signal: What was heard from outside, or None.
+    """
+
+    plan: Plan
+    policy: TurnPolicy = TurnPolicy()
+    audience: Audience = Audience.PERSON
+    queue: tuple[int, ...] = ()
+    at: Phase = Choosing()
+    outcomes: tuple[Outcome, ...] = ()
+    failures: tuple[AttemptFailure, ...] = ()
+    may_open: bool = False
+    reservation: Reservation | None = None
+    refusal: Refused | None = None
+    signal: Signal | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        plan: Plan,
+        *,
+        admission: Admission = Granted(),
+        policy: TurnPolicy = TurnPolicy(),
+        audience: Audience = Audience.PERSON,
+        resting: frozenset[int] = frozenset(),
+    ) -> "TurnState":
+        """The state in which nothing was tried yet."""
+        numbers = tuple(attempt.number for attempt in plan.attempts)
+        refusal = admission if isinstance(admission, Refused) else None
+        return cls(
+            plan=plan,
+            policy=policy,
+            audience=audience,
+            queue=_deferred(numbers, resting),
+            at=Over() if refusal else Choosing(),
+            may_open=plan.server_route is ServerRoute.MAY_OPEN,
+            reservation=admission.reservation if isinstance(admission, Granted) else None,
+            refusal=refusal,
+        )
+
+    # ── the decision ────────────────────────────────────────────────────────────────────────
+
+    def next_step(self) -> Step:
+        """Decide. The same state always gives the same step."""
+        match self.at:
+            case Choosing() if self.queue:
+                return Prepare(attempt_no=self.queue[0])
+            case Choosing() if self.may_open and self._may_open_now():
+                return OpenServerRoute(start_no=len(self.plan.attempts))
+            case Leasing(prepared=prepared, without=without):
+                return LeaseKey(attempt_no=prepared.attempt_no, without=without)
+            case Waiting(then=then, until_s=until_s):
+                return Wait(attempt_no=then.prepared.attempt_no, until_s=until_s, why="key_rests")
+            case Ready() as ready:
+                return self._invocation(ready)
+            case Choosing() | Over():
+                return finish(self._tried())
+            case unknown:
+                assert_never(unknown)
+
+    def _may_open_now(self) -> bool:
+        """After failures and time-outs; after an empty answer only where it is set so."""
+        if self.outcomes and isinstance(self.outcomes[-1], Empty):
+            return self.policy.empty_opens_server_route
+        return True
+
+    def _invocation(self, ready: Ready) -> RunInvocation:
+        last = self.outcomes[-1] if self.outcomes else None
+        return RunInvocation(
+            attempt_no=ready.prepared.attempt_no,
+            lease=ready.lease,
+            prepared=ready.prepared,
+            take_back=last.ran.superseded if last else (),
+            adjust=ready.adjust,
+            tool_results=last.ran.tool_results if last else (),
+            another_may_answer=self.another_may_answer,
+        )
+
+    @property
+    def another_may_answer(self) -> bool:
+        """Whether another model may still be tried."""
+        return bool(self.queue) or self.may_open
+
+    @property
+    def booking(self) -> Booking | None:
+        """What the last outcome books on the key that it used; None where it used none."""
+        if not self.outcomes or self.outcomes[-1].ran.lease is None:
+            return None
+        match self.outcomes[-1]:
+            case Answered() | Empty():
+                return BookSuccess()
+            case Failed(failure=failure, ran=ran):
+                model = self.attempt(ran.attempt_no).model.name
+                return booking_of(failure, model=model, cools=not self.keeps_lease)
+            case Crashed() | Stopped() | Interrupted() | Unreachable() | TimedOut():
+                return BookNeutral()
+            case unknown:
+                assert_never(unknown)
+
+    @property
+    def keeps_lease(self) -> bool:
+        """Whether the key that was just used is about to be used again, without a new lease."""
+        return (
+            isinstance(self.at, Ready)
+            and bool(self.outcomes)
+            and self.at.lease is not None
+            and self.at.lease == self.outcomes[-1].ran.lease
+        )
+
+    def attempt(self, number: int) -> Attempt:
+        """The attempt of that number."""
+        return self.plan.attempts[number]
+
+    # ── transitions ─────────────────────────────────────────────────────────────────────────
+
+    def told(self, answer: Answer) -> "TurnState":
+        """The state once a step was answered or a signal heard."""
+        match answer:
+            case Heard(signal=signal):
+                return self._heard(signal)
+            case Prepared():
+                return self._prepared(answer)
+            case Unpreparable(attempt_no=number, cause=cause):
+                return self._gave_up(number, FailureKind.UNPREPARABLE, cause)
+            case Leased(lease=lease):
+                assert isinstance(self.at, Leasing)
+                at = self.at
+                return replace(self, at=Ready(prepared=at.prepared, lease=lease, adjust=at.adjust))
+            case NoKey():
+                return self._no_key(answer)
+            case Waited():
+                assert isinstance(self.at, Waiting)
+                return replace(self, at=self.at.then)
+            case RouteOpened(attempts=attempts, reservation=reservation, resting=resting):
+                opened = _deferred(tuple(attempt.number for attempt in attempts), resting)
+                plan = self.plan.longer_by(attempts)
+                return replace(
+                    self, plan=plan, queue=opened, may_open=False, reservation=reservation
+                )
+            case RouteRefused(refusal=refusal):
+                return replace(self, may_open=False, refusal=refusal)
+            case RouteWithheld() | RouteFailed():
+                return replace(self, may_open=False)
+            case unknown:
+                assert_never(unknown)
+
+    def after(self, outcome: Outcome) -> "TurnState":
+        """The state once an invocation has ended."""
+        seen = replace(self, outcomes=(*self.outcomes, outcome))
+        match outcome:
+            case Answered() | Stopped() | Interrupted() | Unreachable():
+                return replace(seen, at=Over())
+            case Empty(finish=reason):
+                text = f"nothing came; finish {reason.value if reason else 'unsaid'}"
+                failed = seen._noted(outcome, Failure(kind=FailureKind.EMPTY, message=text))
+                return replace(failed, at=Choosing() if self.policy.empty_fails_over else Over())
+            case TimedOut(phase=phase, failure=failure):
+                failed = seen._noted(outcome, failure)
+                over = phase is TimeoutPhase.TURN
+                return replace(failed, at=Over() if over else Choosing())
+            case Crashed(failure=failure):
+                return replace(seen._noted(outcome, failure), at=Choosing())
+            case Failed(failure=failure):
+                return seen._noted(outcome, failure)._reacted(outcome)
+            case unknown:
+                assert_never(unknown)
+
+    def _heard(self, signal: Signal) -> "TurnState":
+        """The first signal counts; a turn that is over only remembers it."""
+        if self.signal is not None:
+            return self
+        return replace(self, signal=signal, at=Over())
+
+    def _prepared(self, prepared: Prepared) -> "TurnState":
+        begun = replace(self, queue=tuple(n for n in self.queue if n != prepared.attempt_no))
+        if self.attempt(prepared.attempt_no).needs_key:
+            return replace(begun, at=Leasing(prepared=prepared))
+        return replace(begun, at=Ready(prepared=prepared, lease=None))
+
+    def _gave_up(self, number: int, kind: FailureKind, cause: str) -> "TurnState":
+        """An attempt that is not, or no longer, run."""
+        queue = tuple(n for n in self.queue if n != number)
+        noted = self._with_failure(number, Failure(kind=kind, message=cause))
+        return replace(noted, queue=queue, at=Choosing())
+
+    def _no_key(self, answer: NoKey) -> "TurnState":
+        at, last = self.at, self._last_of(answer.attempt_no)
+        assert isinstance(at, Leasing)
+        if isinstance(last, Failed) and retry.may_repeat(self.outcomes, last, self.policy):
+            again = Ready(prepared=at.prepared, lease=last.ran.lease, adjust=_repeated(at.adjust))
+            return replace(self, at=again)
+        until_s = answer.next_at_s
+        is_soon = until_s is not None and until_s - answer.now_s <= self.policy.key_wait_s
+        if until_s is not None and is_soon and not at.has_waited:
+            then = replace(at, without=self._unfit_keys(at), has_waited=True)
+            return replace(self, at=Waiting(then=then, until_s=until_s))
+        if last is not None:
+            return replace(self, at=Choosing())
+        return self._gave_up(answer.attempt_no, FailureKind.NO_KEY, _no_key_text(answer))
+
+    def _unfit_keys(self, at: Leasing) -> frozenset[KeyId]:
+        """Keys that failed for other reasons than a limit that passes."""
+        limited = {
+            outcome.ran.lease.key_id
+            for outcome in self.outcomes
+            if isinstance(outcome, Failed)
+            and outcome.ran.lease is not None
+            and outcome.failure.kind is FailureKind.RATE_LIMIT
+        }
+        return at.without - limited
+
+    def _reacted(self, outcome: Failed) -> "TurnState":
+        failure, ran = outcome.failure, outcome.ran
+        assert isinstance(self.at, Ready)
+        prepared = self.at.prepared
+        stop = self.policy.content_filter is ContentFilterPolicy.STOP
+        if failure.kind is FailureKind.CONTENT_FILTER and stop:
+            return replace(self, at=Over())
+        if not retry.next_model_may_help(failure):
+            return replace(self, at=Over())
+        if not retry.invocations_left(self.outcomes, ran.attempt_no, self.policy):
+            return replace(self, at=Choosing())
+        adjust = retry.same_key(
+            self.outcomes, outcome, prepared, self.policy, is_last=not self.another_may_answer
+        )
+        if adjust is not None:
+            return replace(self, at=Ready(prepared=prepared, lease=ran.lease, adjust=adjust))
+        if ran.lease is None:
+            return self._keyless_again(outcome, prepared)
+        if retry.another_key_may_help(self.outcomes, outcome, self.policy):
+            spent = retry.spent_keys(self.outcomes, ran.attempt_no)
+            has_waited = retry.has_reused(self.outcomes, ran.attempt_no)
+            leasing = Leasing(
+                prepared=prepared,
+                without=spent,
+                has_waited=has_waited,
+                adjust=retry.carried(self.at.adjust),
+            )
+            return replace(self, at=leasing)
+        return replace(self, at=Choosing())
+
+    def _keyless_again(self, outcome: Failed, prepared: Prepared) -> "TurnState":
+        assert isinstance(self.at, Ready)
+        if retry.may_repeat(self.outcomes, outcome, self.policy):
+            adjust = _repeated(retry.carried(self.at.adjust))
+            return replace(self, at=Ready(prepared=prepared, lease=None, adjust=adjust))
+        return replace(self, at=Choosing())
+
+    # ── what was seen ───────────────────────────────────────────────────────────────────────
+
+    def _last_of(self, number: int) -> Outcome | None:
+        mine = [outcome for outcome in self.outcomes if outcome.ran.attempt_no == number]
+        return mine[-1] if mine else None
+
+    def _noted(self, outcome: Outcome, failure: Failure) -> "TurnState":
+        return self._with_failure(outcome.ran.attempt_no, failure)
+
+    def _with_failure(self, number: int, failure: Failure) -> "TurnState":
+        attempt = self.attempt(number)
+        noted = AttemptFailure(
+            attempt_no=number, label=attempt.label, model=attempt.model.name, failure=failure
+        )
+        return replace(self, failures=(*self.failures, noted))
+
+    def _tried(self) -> Tried:
+        return Tried(
+            plan=self.plan,
+            audience=self.audience,
+            outcomes=self.outcomes,
+            failures=self.failures,
+            reservation=self.reservation,
+            refusal=self.refusal,
+            signal=self.signal,
+        )
+
+
+def _deferred(numbers: tuple[int, ...], resting: frozenset[int]) -> tuple[int, ...]:
+    """Resting attempts behind the others of their route; none is dropped."""
+    awake = tuple(number for number in numbers if number not in resting)
+    return awake + tuple(number for number in numbers if number in resting)
+
+
+def _repeated(adjust: Adjust) -> Adjust:
+    """The same once more, a change that was needed before still made."""
+    return Repeat() if isinstance(adjust, AsIs) else adjust
+
+
+def _no_key_text(answer: NoKey) -> str:
+    if answer.cause:
+        return answer.cause
+    if answer.next_at_s is None:
+        return "no usable key is saved; add one with `turnkeeper key add`"
+    return f"all keys rest; the first is back in {answer.next_at_s - answer.now_s:.0f} s"

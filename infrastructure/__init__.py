@@ -1,0 +1,1 @@
+"""Adapters: one file a port, in folders named for their technology."""

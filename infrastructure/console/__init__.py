@@ -1,0 +1,1 @@
+"""Adapters for people at a terminal."""

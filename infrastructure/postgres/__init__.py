@@ -1,0 +1,1 @@
+"""Adapters on Postgres; `tables` is the schema, `engine` the connection."""

@@ -1,0 +1,1 @@
+"""One file a provider dialect; `registry` finds them by name."""

@@ -1,0 +1,1 @@
+"""The outside: settings, the one container, the facade and the command line."""

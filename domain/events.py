@@ -73,11 +73,12 @@ class NoKeyLeft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitedForKey:
-    """The turn waited for a key that was coming back."""
+class Waited:
+    """The turn waited: for a key that was coming back, or before it was run again."""
 
     attempt_no: int
     for_s: float
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +259,7 @@ Event = (
     | AttemptUnpreparable
     | KeyLeased
     | NoKeyLeft
-    | WaitedForKey
+    | Waited
     | InvocationStarted
     | FirstProgress
     | MessagePosted

@@ -25,6 +25,7 @@ class FailureKind(Enum):
     NO_KEY = "no_key"
     UNPREPARABLE = "unpreparable"
     STORE = "store"
+    SINK = "sink"
     EMPTY = "empty"
     CRASH = "crash"
 
@@ -161,6 +162,7 @@ REACTIONS: dict[FailureKind, Reaction] = {
     FailureKind.NO_KEY: Reaction(),
     FailureKind.UNPREPARABLE: Reaction(),
     FailureKind.STORE: Reaction(next_model=False),
+    FailureKind.SINK: Reaction(next_model=False),
     FailureKind.EMPTY: Reaction(),
     FailureKind.CRASH: Reaction(),
 }

@@ -23,6 +23,8 @@ class TurnPolicy:
         key_wait_s: The longest wait for a key that is coming back.
         empty_fails_over: Whether a clean end with nothing to see tries the next model.
         empty_opens_server_route: Whether it also opens the server route.
+        empty_retries: How often a turn that ended empty is run again.
+        empty_retry_s: After how long.
         content_filter: What is done when a provider refuses the content.
         min_affordable_tokens: A balance that pays for less output than this is no balance.
         shrink_to: The share of a too long prompt that is kept where no numbers are stated.
@@ -34,6 +36,8 @@ class TurnPolicy:
     key_wait_s: float = 3.0
     empty_fails_over: bool = True
     empty_opens_server_route: bool = False
+    empty_retries: int = 2
+    empty_retry_s: float = 1.0
     content_filter: ContentFilterPolicy = ContentFilterPolicy.NEXT
     min_affordable_tokens: int = 256
     shrink_to: float = 0.7

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from turnkeeper.domain.admission import CooldownRule, QuotaRule
-from turnkeeper.domain.model import Model, Sampling
+from turnkeeper.domain.model import Endpoint, Model, Sampling
 from turnkeeper.domain.plan import FallbackEntry
 from turnkeeper.domain.policy import ContentFilterPolicy
 
@@ -33,6 +33,7 @@ class SavedProvider:
         provider: Its name.
         sampling: What its requests set; overrides the owner's general settings.
         model: Personal rows only: the text model, or None if none is configured (any more).
+        endpoint: Personal rows of ``custom:N`` only: the endpoint that answers, or None.
         text_enabled: Personal rows only: whether it is used for text.
         randomizer: Personal rows only: the user's own randomizer preference.
     """
@@ -40,6 +41,7 @@ class SavedProvider:
     provider: str
     sampling: Sampling = Sampling()
     model: Model | None = None
+    endpoint: Endpoint | None = None
     text_enabled: bool = False
     randomizer: bool = False
 

@@ -29,7 +29,7 @@ from turnkeeper.domain.answers import (
     Unpreparable,
     Waited,
 )
-from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.failure import REACTIONS, CooldownScope, Failure, FailureKind
 from turnkeeper.domain.finish import Finish, Tried, finish
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
@@ -65,6 +65,10 @@ class LeaseKey:
 
     attempt_no: int
     without: frozenset[KeyId]
+
+
+KEY_RESTS = "its key is coming back"
+NOTHING_CAME = "nothing came; the turn is run again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +161,9 @@ class TurnState:
         plan: What may be tried; grows when the server route opens.
         policy: How hard to try.
         audience: Who is told of a failure.
-        queue: Numbers of the attempts not begun yet, in order; resting ones come last in
-            their route.
+        plan_order: Numbers of all attempts in the order in which they are tried: resting ones
+            come last in their route.
+        queue: Those of them that were not begun yet.
         at: Where the turn stands.
         outcomes: What ran, in order.
         failures: Why attempts gave no answer, in order.
@@ -166,11 +171,14 @@ class TurnState:
         reservation: The quota unit that is held, or None.
         refusal: The admission that refused the turn or its server route, or None.
         signal: What was heard from outside, or None.
+        retries: How often the turn was run again, because nothing came.
+        earlier: What ran before that.
     """
 
     plan: Plan
     policy: TurnPolicy = TurnPolicy()
     audience: Audience = Audience.PERSON
+    plan_order: tuple[int, ...] = ()
     queue: tuple[int, ...] = ()
     at: Phase = Choosing()
     outcomes: tuple[Outcome, ...] = ()
@@ -179,6 +187,8 @@ class TurnState:
     reservation: Reservation | None = None
     refusal: Refused | None = None
     signal: Signal | None = None
+    retries: int = 0
+    earlier: tuple[Outcome, ...] = ()
 
     @classmethod
     def begin(
@@ -193,11 +203,13 @@ class TurnState:
         """The state in which nothing was tried yet."""
         numbers = tuple(attempt.number for attempt in plan.attempts)
         refusal = admission if isinstance(admission, Refused) else None
+        order = _deferred(numbers, resting)
         return cls(
             plan=plan,
             policy=policy,
             audience=audience,
-            queue=_deferred(numbers, resting),
+            plan_order=order,
+            queue=order,
             at=Over() if refusal else Choosing(),
             may_open=plan.server_route is ServerRoute.MAY_OPEN,
             reservation=admission.reservation if isinstance(admission, Granted) else None,
@@ -216,11 +228,11 @@ class TurnState:
             case Leasing(prepared=prepared, without=without):
                 return LeaseKey(attempt_no=prepared.attempt_no, without=without)
             case Waiting(then=then, until_s=until_s):
-                return Wait(attempt_no=then.prepared.attempt_no, until_s=until_s, why="key_rests")
+                return Wait(attempt_no=then.prepared.attempt_no, until_s=until_s, why=KEY_RESTS)
             case Ready() as ready:
                 return self._invocation(ready)
             case Choosing() | Over():
-                return finish(self._tried())
+                return self._run_again() or finish(self._tried())
             case unknown:
                 assert_never(unknown)
 
@@ -229,6 +241,16 @@ class TurnState:
         if self.outcomes and isinstance(self.outcomes[-1], Empty):
             return self.policy.empty_opens_server_route
         return True
+
+    def _run_again(self) -> Wait | None:
+        """A turn in which nothing came is run again, a few times, after a moment."""
+        last = self.outcomes[-1] if self.outcomes else None
+        if not isinstance(last, Empty) or self.signal is not None:
+            return None
+        if self.retries >= self.policy.empty_retries:
+            return None
+        until_s = last.ran.ended_at_s + self.policy.empty_retry_s
+        return Wait(attempt_no=last.ran.attempt_no, until_s=until_s, why=NOTHING_CAME)
 
     def _invocation(self, ready: Ready) -> RunInvocation:
         last = self.outcomes[-1] if self.outcomes else None
@@ -264,6 +286,18 @@ class TurnState:
                 assert_never(unknown)
 
     @property
+    def model_rest_s(self) -> float:
+        """For how long the last outcome puts its model behind the others; 0 for not at all."""
+        match self.outcomes[-1] if self.outcomes else None:
+            case TimedOut(phase=phase) if phase is TimeoutPhase.TURN:
+                return 0.0
+            case Failed(failure=failure) | TimedOut(failure=failure):
+                reaction = REACTIONS[failure.kind]
+                return reaction.rest_s if reaction.rests is CooldownScope.MODEL else 0.0
+            case _:
+                return 0.0
+
+    @property
     def keeps_lease(self) -> bool:
         """Whether the key that was just used is about to be used again, without a new lease."""
         return (
@@ -294,14 +328,20 @@ class TurnState:
                 return replace(self, at=Ready(prepared=at.prepared, lease=lease, adjust=at.adjust))
             case NoKey():
                 return self._no_key(answer)
-            case Waited():
-                assert isinstance(self.at, Waiting)
+            case Waited() if isinstance(self.at, Waiting):
                 return replace(self, at=self.at.then)
+            case Waited():
+                return self._again()
             case RouteOpened(attempts=attempts, reservation=reservation, resting=resting):
                 opened = _deferred(tuple(attempt.number for attempt in attempts), resting)
                 plan = self.plan.longer_by(attempts)
                 return replace(
-                    self, plan=plan, queue=opened, may_open=False, reservation=reservation
+                    self,
+                    plan=plan,
+                    plan_order=self.plan_order + opened,
+                    queue=opened,
+                    may_open=False,
+                    reservation=reservation,
                 )
             case RouteRefused(refusal=refusal):
                 return replace(self, may_open=False, refusal=refusal)
@@ -330,6 +370,17 @@ class TurnState:
                 return seen._noted(outcome, failure)._reacted(outcome)
             case unknown:
                 assert_never(unknown)
+
+    def _again(self) -> "TurnState":
+        """The same plan from its beginning; keys and invocations are counted anew."""
+        return replace(
+            self,
+            queue=self.plan_order,
+            at=Choosing(),
+            outcomes=(),
+            earlier=self.earlier + self.outcomes,
+            retries=self.retries + 1,
+        )
 
     def _heard(self, signal: Signal) -> "TurnState":
         """The first signal counts; a turn that is over only remembers it."""

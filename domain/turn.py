@@ -78,11 +78,6 @@ class TurnRequest:
         return Owner.server(self.server_id)
 
     @property
-    def user(self) -> Owner | None:
-        """The user as an owner, or None."""
-        return Owner.user(self.user_id) if self.user_id else None
-
-    @property
     def is_impersonation(self) -> bool:
         """Whether it speaks in somebody else's name."""
         return self.impersonated is not None or self.audience is Audience.CALLER

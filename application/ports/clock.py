@@ -1,6 +1,7 @@
 """The port to time."""
 
 from datetime import datetime
+from threading import Event
 from typing import Protocol
 
 
@@ -17,4 +18,8 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds; at once if there are none to wait."""
+        ...
+
+    def wait(self, event: Event, timeout_s: float) -> bool:
+        """Return as soon as the event is set, or after the time; whether it is set."""
         ...

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from turnkeeper.domain.events import Entry
 from turnkeeper.domain.outcome import Delivery, Origin
 
 
@@ -45,6 +46,29 @@ class Intent:
     webhook_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fates:
+    """What has become of a turn's messages since the last write.
+
+    Attributes:
+        posted: Pairs of intent id and what is now in the channel.
+        taken_back: Ids of messages that are gone.
+        stuck: Ids of messages that the destination does not delete.
+    """
+
+    posted: tuple[tuple[str, Delivery], ...] = ()
+    taken_back: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+
+    def plus(self, later: "Fates") -> "Fates":
+        """These and later ones."""
+        return Fates(
+            posted=self.posted + later.posted,
+            taken_back=self.taken_back + later.taken_back,
+            stuck=self.stuck + later.stuck,
+        )
+
+
 class Ledger(Protocol):
     """Writes an intent before each post; the message's id goes with the next write.
 
@@ -52,23 +76,18 @@ class Ledger(Protocol):
         StoreUnavailable: From every method; an intent that was not written must not be posted.
     """
 
-    def intend(self, intent: Intent, *, posted: tuple[tuple[str, Delivery], ...] = ()) -> bool:
-        """Write an intent, and the ids (by intent) of what was posted before it.
+    def intend(
+        self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
+    ) -> bool:
+        """Write an intent, what has become of earlier ones, and journal entries, at once.
 
         Returns:
             False where the turn was given up meanwhile (its epoch moved): post nothing.
         """
         ...
 
-    def settle(
-        self,
-        turn_id: str,
-        *,
-        posted: tuple[tuple[str, Delivery], ...] = (),
-        taken_back: tuple[str, ...] = (),
-        stuck: tuple[str, ...] = (),
-    ) -> None:
-        """Write what has become of messages; the last two are message ids."""
+    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+        """Write what has become of messages, and journal entries."""
         ...
 
     def left_by(self, turn_id: str) -> tuple[tuple[Intent, IntentState, str | None], ...]:

@@ -19,6 +19,8 @@ class Target:
         username: The name it speaks under, or None.
         avatar_url: The picture, or None.
         max_chars: The longest message the destination takes.
+        edit_interval_s: Messages grow in place, edited at most this often; None posts each
+            message once, when it is whole.
     """
 
     channel_id: str
@@ -27,6 +29,7 @@ class Target:
     username: str | None = None
     avatar_url: str | None = None
     max_chars: int = 2000
+    edit_interval_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

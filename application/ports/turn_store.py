@@ -3,10 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from turnkeeper.application.ports.ledger import Fates
 from turnkeeper.domain.admission import Admission, AdmissionCheck, Granted
+from turnkeeper.domain.events import Entry
 from turnkeeper.domain.finish import Settle
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
+from turnkeeper.domain.rotation import Booking, Lease
 from turnkeeper.domain.turn import TurnResult
 
 
@@ -64,6 +67,21 @@ class AlreadyEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Booked:
+    """What came of a lease, to be noted on its key as `KeyRing.book` would.
+
+    Attributes:
+        lease: The lease.
+        booking: What came of it.
+        keeps_lease: The same lease was used again at once.
+    """
+
+    lease: Lease
+    booking: Booking
+    keeps_lease: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
     """How a turn ended; written in one transaction.
 
@@ -74,7 +92,9 @@ class Closing:
         channel_id: Whose lease is given back, if it is still this turn's.
         settle: What becomes of its quota unit.
         result: Stored under the turn's key.
-        keeps_channel: Whether the channel's lease stays, as the turn is run again at once.
+        fates: What has become of its messages since the last write.
+        bookings: What its last invocations mean for their keys.
+        entries: Journal entries that were not written yet.
     """
 
     turn_id: str
@@ -83,7 +103,9 @@ class Closing:
     channel_id: str
     settle: Settle
     result: TurnResult
-    keeps_channel: bool = False
+    fates: Fates = Fates()
+    bookings: tuple[Booked, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 class TurnStore(Protocol):

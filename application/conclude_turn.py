@@ -1,0 +1,198 @@
+"""The one place that speaks of failure and fallback, and that says how the turn ended."""
+
+from dataclasses import replace
+from datetime import datetime
+from math import ceil
+
+from turnkeeper.application.ports.catalogue import Catalogue
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.sink import Spoken
+from turnkeeper.application.stage import Stage
+from turnkeeper.domain.admission import RefusalKind, Refused
+from turnkeeper.domain.errors import SinkError, StoreError
+from turnkeeper.domain.events import EffectFailed, Said
+from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.finish import ERROR_LIKE, FallbackNotice, Finish, Say
+from turnkeeper.domain.occasion import Audience
+from turnkeeper.domain.outcome import Answered, Empty, StreamResult, TurnStatus
+from turnkeeper.domain.plan import Attempt, Plan
+from turnkeeper.domain.redact import redact
+from turnkeeper.domain.result import result_of
+from turnkeeper.domain.steps import TurnState
+from turnkeeper.domain.turn import AttemptFailure, TurnResult
+
+MAX_DETAIL_CHARS = 600
+
+
+class ConcludeTurn:
+    """Speaks once, and builds the result. Nothing is said anywhere else."""
+
+    def __init__(self, *, catalogue: Catalogue, clock: Clock) -> None:
+        self._catalogue = catalogue
+        self._clock = clock
+
+    def __call__(self, finish: Finish, state: TurnState, stage: Stage) -> TurnResult:
+        """Say what is to be said of this end, and return the result."""
+        if finish.notice is not None:
+            self._give_notice(finish.notice, stage)
+        if finish.refusal is not None:
+            self._tell_refusal(finish, finish.refusal, stage)
+        if finish.status in ERROR_LIKE:
+            self._say_failure(finish, state.plan, stage)
+        result = result_of(
+            finish, state.plan, (*state.earlier, *state.outcomes), stage.request, stage.turn_id
+        )
+        return replace(result, retries=state.retries)
+
+    def crash(self, error: Exception, stage: Stage) -> None:
+        """Tell people, where they are told such things, that the turn ended with a bug."""
+        spoken = Spoken(
+            title=self._text("error.title", stage), text=self._text(_crash_key(error), stage)
+        )
+        if stage.request.audience is not Audience.PERSON:
+            stage.recorder.note(Said(what="error", to=_elsewhere(stage)))
+            return
+        try:
+            stage.sink.emit_error(error, spoken)
+        except SinkError as refused:
+            self._unsaid("error", refused, stage)
+            return
+        stage.recorder.note(Said(what="error", to="person"))
+
+    # ── failures ────────────────────────────────────────────────────────────────────────────
+
+    def _say_failure(self, finish: Finish, plan: Plan, stage: Stage) -> None:
+        what = _WHAT[finish.status]
+        if finish.say is not Say.PERSON:
+            stage.recorder.note(Said(what=what, to=_elsewhere(stage)))
+            return
+        failed = _said_of(finish)
+        attempt = plan.attempts[failed.attempt_no] if failed else None
+        spoken = self._spoken(finish, failed, attempt, stage)
+        try:
+            stage.sink.emit_stream_result(_stream_result(finish, failed), spoken)
+        except SinkError as refused:
+            self._unsaid(what, refused, stage)
+            return
+        stage.recorder.note(Said(what=what, to="person"))
+
+    def _spoken(
+        self,
+        finish: Finish,
+        failed: AttemptFailure | None,
+        attempt: Attempt | None,
+        stage: Stage,
+    ) -> Spoken:
+        title = self._text("error.title", stage)
+        if failed is None or attempt is None:
+            return Spoken(title=title, text=self._text("error.none", stage))
+        kind = failed.failure.kind
+        text = self._text(
+            f"error.{kind.value}", stage, model=attempt.model.name, provider=attempt.provider
+        )
+        last = finish.last_ran
+        if isinstance(last, Empty) and last.finish is not None:
+            text = f"{text} {self._text(f'empty.{last.finish.value}', stage)}".strip()
+        if kind is FailureKind.NO_KEY:
+            text = f"{text} {redact(failed.failure.message)}"
+        tip = self._text(f"tip.{attempt.route.value}.{kind.value}", stage)
+        return Spoken(title=title, text=text, tips=(tip,) if tip else ())
+
+    # ── notices ─────────────────────────────────────────────────────────────────────────────
+
+    def _give_notice(self, notice: FallbackNotice, stage: Stage) -> None:
+        key = "notice.lead" if notice.slot.is_lead else "notice.fallback"
+        lines = [self._text(key, stage, model=notice.model, slot=notice.slot.number)]
+        lines += [
+            self._text("notice.failure", stage, number=n, model=one.model, detail=detail(one))
+            for n, one in enumerate(notice.failures, start=1)
+        ]
+        tips = (self._text("notice.opt_out", stage),) if notice.offers_opt_out else ()
+        title = self._text("notice.title", stage)
+        try:
+            stage.sink.notice(notice, Spoken(title=title, text="\n".join(lines), tips=tips))
+        except SinkError as refused:
+            self._unsaid("fallback_notice", refused, stage)
+            return
+        stage.recorder.note(Said(what="fallback_notice", to="person"))
+
+    def _tell_refusal(self, finish: Finish, refusal: Refused, stage: Stage) -> None:
+        is_of_quota = refusal.kind in (RefusalKind.USER_QUOTA, RefusalKind.SERVER_QUOTA)
+        concerns_turn = finish.status is TurnStatus.SKIPPED
+        audible = stage.request.audience is Audience.PERSON and not refusal.already_said
+        if not audible or not (is_of_quota or concerns_turn):
+            stage.recorder.note(Said(what="refusal", to=_elsewhere(stage)))
+            return
+        text = self._text(f"refused.{refusal.kind.value}", stage, **self._until(refusal, stage))
+        try:
+            stage.sink.tell(Spoken(title="", text=text))
+        except SinkError as refused:
+            self._unsaid("refusal", refused, stage)
+            return
+        stage.recorder.note(Said(what="refusal", to="person"))
+
+    def _until(self, refusal: Refused, stage: Stage) -> dict[str, object]:
+        left_s = _left_s(refusal.until, self._clock.now())
+        if left_s is None:
+            return {"seconds": "?", "back": self._text("back.unknown", stage)}
+        hours = ceil(left_s / 3600)
+        back = (
+            self._text("back.hours", stage, hours=hours)
+            if hours <= 24
+            else self._text("back.days", stage, days=ceil(left_s / 86_400))
+        )
+        return {"seconds": ceil(left_s), "back": back}
+
+    def _text(self, key: str, stage: Stage, **values: object) -> str:
+        return self._catalogue.text(key, stage.request.locale, **values)
+
+    @staticmethod
+    def _unsaid(what: str, error: SinkError, stage: Stage) -> None:
+        """People could not be told; the journal is, and the caller has the result."""
+        stage.recorder.note(EffectFailed(effect=what, cause=redact(str(error))))
+        stage.recorder.note(Said(what=what, to="journal"))
+
+
+_WHAT = {
+    TurnStatus.ERROR: "error",
+    TurnStatus.TIMEOUT: "timeout",
+    TurnStatus.EMPTY_RESPONSE: "empty",
+}
+
+
+def detail(failed: AttemptFailure) -> str:
+    """A failure's detail as people may read it: its kind, and what was said, redacted and cut."""
+    text = " ".join(redact(failed.failure.message).split())
+    cut = text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "..."
+    kind = failed.failure.kind.value.replace("_", " ")
+    return f"{kind} ({cut})" if cut else kind
+
+
+def _said_of(finish: Finish) -> AttemptFailure | None:
+    """The failure that the turn's end is said from: of the last invocation that ran, if any."""
+    last = finish.last_ran
+    if last is not None and not isinstance(last, Answered):
+        mine = [one for one in finish.failures if one.attempt_no == last.ran.attempt_no]
+        if mine:
+            return mine[-1]
+    return finish.failures[-1] if finish.failures else None
+
+
+def _stream_result(finish: Finish, failed: AttemptFailure | None) -> StreamResult:
+    results = finish.last_ran.ran.stream_results if finish.last_ran is not None else ()
+    if results:
+        return results[-1]
+    failure: Failure | None = failed.failure if failed else None
+    return StreamResult(status=finish.status, failure=failure)
+
+
+def _elsewhere(stage: Stage) -> str:
+    return "caller" if stage.request.audience is Audience.CALLER else "journal"
+
+
+def _crash_key(error: Exception) -> str:
+    return "error.store" if isinstance(error, StoreError) else "error.crash"
+
+
+def _left_s(until: datetime | None, now: datetime) -> float | None:
+    return None if until is None else max(0.0, (until - now).total_seconds())

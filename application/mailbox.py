@@ -1,0 +1,54 @@
+"""Where signals from outside wait for one turn."""
+
+from collections.abc import Callable
+from threading import Event, Lock
+
+from turnkeeper.domain.answers import Signal
+
+_RANK = {
+    Signal.SUPERSEDED: 0,
+    Signal.STOP_REQUESTED: 1,
+    Signal.SYSTEM_STOP_REQUESTED: 1,
+    Signal.FOLLOW_UP_REQUESTED: 2,
+    Signal.DEADLINE_PASSED: 3,
+}
+
+
+class Mailbox:
+    """Keeps the weightiest signal of a turn. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # guards the signal and who is woken by it
+        self._signal: Signal | None = None
+        self._wakes: list[Callable[[], None]] = []
+        self.arrived = Event()
+
+    @property
+    def signal(self) -> Signal | None:
+        """What has come, or None."""
+        return self._signal
+
+    def put(self, signal: Signal) -> None:
+        """Deliver a signal; one that weighs less than what is there changes nothing."""
+        with self._lock:
+            if self._signal is not None and _RANK[self._signal] <= _RANK[signal]:
+                return
+            self._signal = signal
+            wakes = tuple(self._wakes)
+        self.arrived.set()
+        for wake in wakes:
+            wake()
+
+    def on_arrival(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` when a signal comes, at once if one is there; returns what ends that."""
+        with self._lock:
+            self._wakes.append(wake)
+            there = self._signal is not None
+        if there:
+            wake()
+        return lambda: self._forget(wake)
+
+    def _forget(self, wake: Callable[[], None]) -> None:
+        with self._lock:
+            if wake in self._wakes:
+                self._wakes.remove(wake)

@@ -1,0 +1,60 @@
+"""What one invocation posts through; once sealed, nothing of it can stay in the channel."""
+
+from threading import Event
+
+from turnkeeper.application.delivery_log import DeliveryLog
+from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.poster import Poster
+from turnkeeper.domain.outcome import Delivery, Origin
+
+CLEAR_TO_POST_S = 30.0
+"""The longest wait for superseded messages to be gone; deleting is best effort."""
+
+
+class Outlet:
+    """One invocation's door to the channel.
+
+    Args:
+        cleared: Set once what an earlier invocation had posted is gone.
+    """
+
+    def __init__(self, *, poster: Poster, invocation_no: int, cleared: Event) -> None:
+        self._poster = poster
+        self._log = DeliveryLog()
+        self.invocation_no = invocation_no
+        self._cleared = cleared
+
+    def post(self, text: str, *, origin: Origin = Origin.STREAM) -> Delivery:
+        """Post, after what is superseded is gone.
+
+        Raises:
+            Cancelled: The invocation was abandoned; nothing of this message stays.
+            SinkError: The message is not there.
+            StoreError: Its intent could not be written, so it was not posted.
+        """
+        self._cleared.wait(CLEAR_TO_POST_S)
+        if self._log.is_sealed:
+            raise Cancelled("the invocation was abandoned")
+        delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
+        if not self._log.add(delivery):
+            self._poster.take_back((delivery,), late=True)
+            raise Cancelled("the invocation was abandoned while this was being posted")
+        return delivery
+
+    def edit(self, before: Delivery, text: str) -> Delivery:
+        """Replace a message's text.
+
+        Raises:
+            Cancelled: The invocation was abandoned.
+            SinkError: It still says what it said.
+        """
+        if self._log.is_sealed:
+            raise Cancelled("the invocation was abandoned")
+        after = self._poster.edit(before, text)
+        self._log.replace(before, after)
+        return after
+
+    def seal(self) -> tuple[Delivery, ...]:
+        """Let nothing more through, once what is superseded is gone; returns what is there."""
+        self._cleared.wait(CLEAR_TO_POST_S)
+        return self._log.seal()

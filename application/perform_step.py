@@ -1,0 +1,296 @@
+"""The effects of one turn's steps: each performs a step and returns what to tell the turn."""
+
+from dataclasses import dataclass
+
+from turnkeeper.application.open_server_route import OpenServerRoute as Open
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
+from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.turn_store import Booked, TurnStore
+from turnkeeper.application.poster import Poster
+from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.run_invocation import RunInvocation as Run
+from turnkeeper.application.stage import Stage
+from turnkeeper.domain import events
+from turnkeeper.domain.answers import (
+    Heard,
+    Leased,
+    NoKey,
+    Prepared,
+    RouteFailed,
+    RouteOpened,
+    RouteRefused,
+    Signal,
+    Unpreparable,
+    Waited,
+)
+from turnkeeper.domain.errors import SettingsError, StoreError
+from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.finish import Finish
+from turnkeeper.domain.outcome import (
+    Answered,
+    Crashed,
+    Empty,
+    Failed,
+    Interrupted,
+    Outcome,
+    Stopped,
+    TimedOut,
+    Unreachable,
+)
+from turnkeeper.domain.plan import RestScope
+from turnkeeper.domain.redact import redact
+from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess
+from turnkeeper.domain.steps import (
+    LeaseKey,
+    OpenServerRoute,
+    Prepare,
+    RunInvocation,
+    TurnState,
+    Wait,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTools:
+    """What performing steps needs; shared by all turns."""
+
+    keys: KeyRing
+    turns: TurnStore
+    ledger: Ledger
+    providers: Providers
+    clock: Clock
+    context: PrepareContext
+    run: Run
+    open_server_route: Open
+    unreachable_s: float = 900.0
+
+
+class PerformStep:
+    """Performs the steps of one turn; used by the turn's own thread."""
+
+    def __init__(
+        self, tools: StepTools, stage: Stage, *, epoch: int, rests: frozenset[RestScope]
+    ) -> None:
+        self._tools = tools
+        self._stage = stage
+        self._rests = rests
+        self.epoch = epoch
+        self._note = stage.recorder.note
+        self._invocations = 0
+        self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=epoch)
+        self.unbooked: list[Booked] = []
+
+    def heard(self, state: TurnState) -> TurnState:
+        """The state, told of a signal that has come."""
+        signal = self._stage.mailbox.signal
+        if signal is None and self._stage.deadline.passed(self._tools.clock.monotonic()):
+            signal = Signal.DEADLINE_PASSED
+        if signal is None or state.signal is not None:
+            return state
+        self._note(events.SignalHeard(signal=signal.value))
+        return state.told(Heard(signal))
+
+    def prepare(self, step: Prepare, state: TurnState) -> Prepared | Unpreparable:
+        """Make an attempt ready."""
+        attempt = state.attempt(step.attempt_no)
+        answer: Prepared | Unpreparable
+        try:
+            if attempt.cause is None:
+                self._tools.providers.find(attempt.provider)
+            answer = self._tools.context(attempt, self._stage.request)
+        except (SettingsError, ValueError) as error:
+            answer = Unpreparable(attempt_no=step.attempt_no, cause=redact(str(error)))
+        if isinstance(answer, Unpreparable):
+            self._note(events.AttemptUnpreparable(attempt_no=step.attempt_no, cause=answer.cause))
+            return answer
+        self._note(
+            events.AttemptPrepared(
+                attempt_no=step.attempt_no,
+                input_tokens=answer.input_tokens,
+                max_output_tokens=answer.max_output_tokens,
+                dropped=answer.dropped,
+            )
+        )
+        return answer
+
+    def lease(self, step: LeaseKey, state: TurnState) -> Leased | NoKey:
+        """Lend a key."""
+        attempt = state.attempt(step.attempt_no)
+        try:
+            lent = self._tools.keys.lease(
+                attempt.owner, attempt.provider, model=attempt.model.name, without=step.without
+            )
+        except StoreError as error:
+            lent = NoneFree(next_in_s=None, cause=redact(str(error)))
+        if isinstance(lent, NoneFree):
+            return self._no_key(step.attempt_no, lent)
+        self._note(
+            events.KeyLeased(
+                attempt_no=step.attempt_no,
+                key_id=lent.key_id,
+                is_main=lent.is_main,
+                is_probe=lent.is_probe,
+            )
+        )
+        return Leased(attempt_no=step.attempt_no, lease=lent)
+
+    def wait(self, step: Wait) -> Waited | Heard:
+        """Wait, unless a signal or the deadline comes first."""
+        clock = self._tools.clock
+        now_s = clock.monotonic()
+        for_s = min(step.until_s, self._stage.deadline.at_s) - now_s
+        clock.wait(self._stage.mailbox.arrived, max(0.0, for_s))
+        self._note(events.Waited(attempt_no=step.attempt_no, for_s=max(0.0, for_s), why=step.why))
+        signal = self._stage.mailbox.signal
+        if signal is None and self._stage.deadline.passed(clock.monotonic()):
+            signal = Signal.DEADLINE_PASSED
+        if signal is None:
+            return Waited()
+        self._note(events.SignalHeard(signal=signal.value))
+        return Heard(signal)
+
+    def run(self, step: RunInvocation, state: TurnState) -> Outcome:
+        """Run an invocation."""
+        number, self._invocations = self._invocations, self._invocations + 1
+        attempt = state.attempt(step.attempt_no)
+        outcome = self._tools.run(step, attempt, self._stage, self.poster, number)
+        self._note(_ended(outcome, number))
+        return outcome
+
+    def open(self, step: OpenServerRoute) -> RouteOpened | RouteRefused | RouteFailed:
+        """Ask the server for its models."""
+        answer = self._tools.open_server_route(
+            self._stage.request, self._stage.turn_id, start_no=step.start_no, rests=self._rests
+        )
+        self._note(_asked(answer))
+        if isinstance(answer, RouteOpened) and answer.reservation is not None:
+            self._note(events.QuotaReserved(trigger_key=answer.reservation.trigger_key))
+        return answer
+
+    def book(self, state: TurnState) -> TurnState:
+        """Note what the last outcome means for its key and model; the state is as it was."""
+        booking, ran = state.booking, state.outcomes[-1].ran
+        if booking is not None and ran.lease is not None:
+            self._note(_booked(booking, state, self._invocations - 1))
+            self.unbooked.append(
+                Booked(lease=ran.lease, booking=booking, keeps_lease=state.keeps_lease)
+            )
+        if not isinstance(state.next_step(), Finish):
+            self._book_now()
+        self._rest_model(state)
+        self._remember_unreachable(state)
+        return state
+
+    def _book_now(self) -> None:
+        while self.unbooked:
+            booked = self.unbooked[0]
+            try:
+                self._tools.keys.book(booked.lease, booked.booking, keeps_lease=booked.keeps_lease)
+            except StoreError as error:  # it goes with the turn's end, or later
+                self._note(events.EffectFailed(effect="booking", cause=redact(str(error))))
+                return
+            self.unbooked.pop(0)
+
+    def _rest_model(self, state: TurnState) -> None:
+        for_s = state.model_rest_s
+        if for_s <= 0:
+            return
+        outcome = state.outcomes[-1]
+        attempt = state.attempt(outcome.ran.attempt_no)
+        kind = outcome.failure.kind.value if isinstance(outcome, Failed | TimedOut) else ""
+        try:
+            self._tools.turns.rest(attempt.rest_scope, for_s=for_s)
+        except StoreError as error:
+            self._note(events.EffectFailed(effect="model rest", cause=redact(str(error))))
+            return
+        self._note(events.ModelRested(attempt_no=attempt.number, for_s=for_s, cause=kind))
+
+    def _remember_unreachable(self, state: TurnState) -> None:
+        if not isinstance(state.outcomes[-1], Unreachable):
+            return
+        request = self._stage.request
+        try:
+            self._tools.turns.mark_unreachable(
+                request.server, request.channel_id, for_s=self._tools.unreachable_s
+            )
+        except StoreError as error:
+            self._note(events.EffectFailed(effect="unreachable mark", cause=redact(str(error))))
+
+    def _no_key(self, attempt_no: int, none: NoneFree) -> NoKey:
+        self._note(
+            events.NoKeyLeft(attempt_no=attempt_no, next_in_s=none.next_in_s, cause=none.cause)
+        )
+        now_s = self._tools.clock.monotonic()
+        next_at_s = None if none.next_in_s is None else now_s + none.next_in_s
+        return NoKey(attempt_no=attempt_no, next_at_s=next_at_s, now_s=now_s, cause=none.cause)
+
+
+def _asked(answer: RouteOpened | RouteRefused | RouteFailed) -> events.ServerRouteAsked:
+    match answer:
+        case RouteOpened(attempts=attempts):
+            return events.ServerRouteAsked(answer="opened", attempts=attempts)
+        case RouteRefused(kind=kind):
+            return events.ServerRouteAsked(answer="refused", cause=kind.value)
+        case RouteFailed(cause=cause):
+            return events.ServerRouteAsked(answer="failed", cause=cause)
+
+
+def _booked(booking: Booking, state: TurnState, invocation_no: int) -> events.KeyBooked:
+    ran = state.outcomes[-1].ran
+    assert ran.lease is not None
+    match booking:
+        case BookSuccess():
+            word, error_class, rests, rest_s = "success", "", "nothing", 0.0
+        case BookNeutral():
+            word, error_class, rests, rest_s = "neutral", "", "nothing", 0.0
+        case BookError():
+            word, error_class = "error", booking.booked_as.value
+            rests, rest_s = booking.scope.value, booking.rest_s
+    return events.KeyBooked(
+        attempt_no=ran.attempt_no,
+        invocation_no=invocation_no,
+        key_id=ran.lease.key_id,
+        booking=word,
+        error_class=error_class,
+        rests=rests,
+        rest_s=rest_s,
+    )
+
+
+def _ended(outcome: Outcome, invocation_no: int) -> events.InvocationEnded:
+    ran = outcome.ran
+    return events.InvocationEnded(
+        attempt_no=ran.attempt_no,
+        invocation_no=invocation_no,
+        outcome=type(outcome).__name__,
+        failure=_failure_of(outcome),
+        detail=_detail_of(outcome),
+        reply_chars=len(ran.reply_text),
+        delivered_by_tool=isinstance(outcome, Answered) and outcome.delivered_by_tool,
+        kept=tuple(delivery.message_id for delivery in ran.delivered),
+        input_tokens=ran.usage.input_tokens if ran.usage else None,
+        output_tokens=ran.usage.output_tokens if ran.usage else None,
+    )
+
+
+def _failure_of(outcome: Outcome) -> Failure | None:
+    return outcome.failure if isinstance(outcome, Failed | TimedOut | Crashed) else None
+
+
+def _detail_of(outcome: Outcome) -> str:
+    match outcome:
+        case Empty(finish=finish):
+            return finish.value if finish else ""
+        case Stopped(reason=reason):
+            return reason.value
+        case TimedOut(phase=phase):
+            return phase.value
+        case Unreachable(code=code):
+            return code
+        case Answered(ran=ran):
+            results = ran.stream_results
+            return results[-1].finish.value if results and results[-1].finish else ""
+        case Failed() | Interrupted() | Crashed():
+            return ""

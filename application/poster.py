@@ -1,0 +1,123 @@
+"""Posts and takes back the messages of one turn, and writes down what it is about to do."""
+
+from hashlib import sha256
+from threading import Lock
+from uuid import uuid4
+
+from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
+from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.stage import Stage
+from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.errors import SinkError, StoreError
+from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageStuck, MessageTakenBack
+from turnkeeper.domain.outcome import Delivery, Origin
+from turnkeeper.domain.redact import redact
+
+
+class Poster:
+    """The one door to the channel for a turn's answer. Safe from several threads."""
+
+    def __init__(self, *, stage: Stage, ledger: Ledger, epoch: int) -> None:
+        self._stage = stage
+        self._ledger = ledger
+        self._epoch = epoch
+        self._lock = Lock()  # guards the fates
+        self._fates = Fates()
+        self._has_posted = False
+
+    def post(self, text: str, *, origin: Origin, invocation_no: int) -> Delivery:
+        """Write the intent, then post.
+
+        Raises:
+            SinkError: The message is not there.
+            StoreError: Its intent could not be written and nothing is in the channel yet; it
+                was not posted.
+            Cancelled: The turn was given up by its owner; it was not posted.
+        """
+        intent = self._intent(text, origin, invocation_no)
+        self._intend(intent)
+        delivery = self._stage.sink.post(
+            text, target=self._stage.target, origin=origin, nonce=intent.intent_id
+        )
+        self._keep(Fates(posted=((intent.intent_id, delivery),)))
+        self._has_posted = True
+        self._stage.recorder.note(
+            MessagePosted(
+                invocation_no=invocation_no,
+                message_id=delivery.message_id,
+                origin=origin.value,
+                chars=len(text),
+            )
+        )
+        return delivery
+
+    def edit(self, delivery: Delivery, text: str) -> Delivery:
+        """Replace a message's text.
+
+        Raises:
+            SinkError: It still says what it said.
+        """
+        return self._stage.sink.edit(delivery, text)
+
+    def take_back(self, deliveries: tuple[Delivery, ...], *, late: bool = False) -> None:
+        """Delete messages, each on its own: one that stays does not keep the others."""
+        for delivery in deliveries:
+            try:
+                is_gone = self._stage.sink.take_back(delivery)
+                cause = "" if is_gone else "the destination does not delete it"
+            except SinkError as error:
+                is_gone, cause = False, redact(str(error))
+            self._note_gone(delivery.message_id, is_gone=is_gone, cause=cause, late=late)
+
+    def fates(self) -> Fates:
+        """What is to go with the next write; it is not handed out twice."""
+        with self._lock:
+            fates, self._fates = self._fates, Fates()
+        return fates
+
+    def _intent(self, text: str, origin: Origin, invocation_no: int) -> Intent:
+        target = self._stage.target
+        return Intent(
+            intent_id=uuid4().hex[:25],
+            turn_id=self._stage.turn_id,
+            epoch=self._epoch,
+            server_id=self._stage.request.server_id,
+            channel_id=target.channel_id,
+            origin=origin,
+            content_hash=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            invocation_no=invocation_no,
+            thread_id=target.thread_id,
+            webhook_id=target.webhook_id,
+        )
+
+    def _intend(self, intent: Intent) -> None:
+        fates = self.fates()
+        entries = self._stage.recorder.take()
+        try:
+            goes_on = self._ledger.intend(intent, fates=fates, entries=entries)
+        except StoreError as error:
+            self._keep_first(fates)
+            self._stage.recorder.give_back(entries)
+            if not self._has_posted:
+                raise
+            self._stage.recorder.note(EffectFailed(effect="ledger", cause=redact(str(error))))
+            return
+        if not goes_on:
+            self._stage.mailbox.put(Signal.SUPERSEDED)
+            raise Cancelled("the turn was given up by its owner")
+
+    def _keep(self, fates: Fates) -> None:
+        with self._lock:
+            self._fates = self._fates.plus(fates)
+
+    def _keep_first(self, fates: Fates) -> None:
+        with self._lock:
+            self._fates = fates.plus(self._fates)
+
+    def _note_gone(self, message_id: str, *, is_gone: bool, cause: str, late: bool) -> None:
+        if is_gone:
+            self._keep(Fates(taken_back=(message_id,)))
+            self._stage.recorder.note(MessageTakenBack(message_id=message_id, late=late))
+        else:
+            self._keep(Fates(stuck=(message_id,)))
+            self._stage.recorder.note(MessageStuck(message_id=message_id, cause=cause))

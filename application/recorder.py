@@ -1,0 +1,49 @@
+"""What happens in one turn, noted as it happens."""
+
+from collections.abc import Callable
+from threading import Lock
+
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.domain.events import Entry, Event
+
+Listener = Callable[[Entry], None]
+
+
+class Recorder:
+    """Numbers a turn's events and hands them to whoever writes next. Safe from several threads."""
+
+    def __init__(self, turn_id: str, clock: Clock, listeners: tuple[Listener, ...] = ()) -> None:
+        self.turn_id = turn_id
+        self._clock = clock
+        self._listeners = listeners
+        self._began_s = clock.monotonic()
+        self._lock = Lock()  # guards the numbering and the lists
+        self._entries: list[Entry] = []
+        self._unwritten: list[Entry] = []
+
+    def note(self, event: Event) -> None:
+        """Add an event."""
+        at_s = self._clock.monotonic() - self._began_s
+        with self._lock:
+            entry = Entry(turn_id=self.turn_id, seq=len(self._entries), at_s=at_s, event=event)
+            self._entries.append(entry)
+            self._unwritten.append(entry)
+        for listener in self._listeners:
+            listener(entry)
+
+    def take(self) -> tuple[Entry, ...]:
+        """The entries that were not handed out yet; they go with the next write."""
+        with self._lock:
+            new, self._unwritten = tuple(self._unwritten), []
+        return new
+
+    def give_back(self, entries: tuple[Entry, ...]) -> None:
+        """Entries that could not be written; they go with the write after."""
+        with self._lock:
+            self._unwritten[:0] = entries
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries so far."""
+        with self._lock:
+            return tuple(self._entries)

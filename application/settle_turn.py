@@ -1,0 +1,58 @@
+"""What is written when a turn is over: its quota unit, bookings, messages, journal and result."""
+
+from collections import deque
+
+from turnkeeper.application.ports.journal import Journal
+from turnkeeper.application.ports.turn_store import Closing, TurnStore
+from turnkeeper.domain.errors import StoreError
+from turnkeeper.domain.events import Entry
+
+MAX_WAITING = 10_000
+
+
+class SettleTurn:
+    """Closes turns in the store; what cannot be written now is written later.
+
+    Safe to use from several threads: a deque's ends are.
+    """
+
+    def __init__(self, *, turns: TurnStore, journal: Journal) -> None:
+        self._turns = turns
+        self._journal = journal
+        self._waiting: deque[Closing] = deque(maxlen=MAX_WAITING)
+        self._late: deque[Entry] = deque(maxlen=MAX_WAITING)
+
+    def __call__(self, closing: Closing) -> str | None:
+        """Write a turn's end; returns why it has to wait, or None."""
+        self._waiting.append(closing)
+        return self.flush()
+
+    def later(self, entries: tuple[Entry, ...]) -> None:
+        """Keep entries that came after their turn was closed for the next write."""
+        self._late.extend(entries)
+
+    def flush(self) -> str | None:
+        """Write what waits, oldest first; returns why it has to go on waiting, or None."""
+        while self._waiting:
+            try:
+                closing = self._waiting.popleft()
+            except IndexError:  # another thread wrote the last one
+                return None
+            try:
+                self._turns.close(closing)
+            except StoreError as error:
+                self._waiting.appendleft(closing)
+                return str(error)
+        return None
+
+    def flush_late(self) -> str | None:
+        """Write the entries that came late; returns why they have to wait, or None."""
+        entries = tuple(self._late.popleft() for _ in range(len(self._late)))
+        if not entries:
+            return None
+        try:
+            self._journal.record(entries)
+        except StoreError as error:
+            self._late.extend(entries)
+            return str(error)
+        return None

@@ -1,0 +1,189 @@
+"""From settings to attempts: pure, and nothing is asked of any provider."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from turnkeeper.domain.model import Endpoint, Limits, Model, Sampling
+from turnkeeper.domain.owner import Owner, Route
+from turnkeeper.domain.plan import (
+    Attempt,
+    BrokenEntry,
+    EndpointEntry,
+    FallbackEntry,
+    Member,
+    ModelEntry,
+    ServerRoute,
+    lead_with,
+    pool,
+)
+from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
+from turnkeeper.domain.turn import TurnRequest
+
+Below = Callable[[int], int]
+"""A number from 0 to below the given one, at random."""
+
+
+def goes_personal(request: TurnRequest, personal: PersonalSettings | None) -> bool:
+    """Whether the user's own credentials pay; never for what the bot set off itself."""
+    if personal is None or request.occasion.is_self_message:
+        return False
+    return personal.text_route is not None
+
+
+def server_route_of(
+    request: TurnRequest, personal: PersonalSettings, server: Callable[[], ServerSettings]
+) -> ServerRoute:
+    """Whether the server's models may follow a personal plan.
+
+    Args:
+        server: Reads the server's settings; not called where it could not matter.
+    """
+    if request.is_impersonation:
+        return ServerRoute.IMPERSONATION
+    if not personal.server_fallback:
+        return ServerRoute.OPTED_OUT
+    return ServerRoute.MEMBER_KEYS_ONLY if server().member_keys_only else ServerRoute.MAY_OPEN
+
+
+def personal_attempts(
+    request: TurnRequest, personal: PersonalSettings, override: Model | None, below: Below
+) -> tuple[Attempt, ...]:
+    """The attempts on the user's own credentials."""
+    row = personal.text_route
+    owner = Owner.user(personal.user_id)
+    if row is None:
+        return ()
+    members = pool(_overridden(_personal_primary(row, owner), override), personal.chain)
+    led = _randomized(members, row.randomizer, below)
+    return _numbered(led, Route.PERSONAL, owner, 0, lambda provider: row.sampling)
+
+
+def server_attempts(
+    request: TurnRequest,
+    server: ServerSettings,
+    override: Model | None,
+    below: Below,
+    *,
+    start_no: int = 0,
+) -> tuple[Attempt, ...]:
+    """The attempts on the server's credentials."""
+    primary = _overridden(_server_primary(request, server), override)
+    led = _randomized(pool(primary, server.chain), server.randomizer, below)
+    saved = {row.provider: row.sampling for row in server.providers}
+
+    def sampling(provider: str) -> Sampling:
+        return saved.get(provider, Sampling()).over(server.sampling)
+
+    return _numbered(led, Route.SERVER, Owner.server(server.server_id), start_no, sampling)
+
+
+def override_of(text: str | None, registered: Model | None) -> Model | None:
+    """The model that a request names: as registered, with its true limits, else by name alone."""
+    if text is None:
+        return None
+    return registered if registered is not None else Model.named(text)
+
+
+def _personal_primary(row: SavedProvider, owner: Owner) -> FallbackEntry:
+    if row.endpoint is not None:
+        return EndpointEntry(endpoint=row.endpoint, owner=owner)
+    assert row.model is not None
+    return ModelEntry(model=row.model)
+
+
+def _server_primary(request: TurnRequest, server: ServerSettings) -> FallbackEntry:
+    """The persona's model, else the channel's (a thread inherits its parent's), else its own."""
+    personas, channels = dict(server.persona_models), dict(server.channel_models)
+    own = server.primary or BrokenEntry(
+        name="(none)",
+        cause=f"server {server.server_id} has no model; set one with `turnkeeper model use`",
+    )
+    if request.is_impersonation:
+        return own
+    model = (
+        personas.get(request.persona.id)
+        or channels.get(request.channel_id)
+        or channels.get(request.parent_channel_id or "")
+    )
+    return ModelEntry(model=model) if model else own
+
+
+def _overridden(primary: FallbackEntry, override: Model | None) -> FallbackEntry:
+    return primary if override is None else ModelEntry(model=override)
+
+
+def _randomized(members: tuple[Member, ...], enabled: bool, below: Below) -> tuple[Member, ...]:
+    if not enabled or len(members) < 2:
+        return members
+    return lead_with(members, below(len(members)))
+
+
+def _numbered(
+    members: tuple[Member, ...],
+    route: Route,
+    owner: Owner,
+    start_no: int,
+    sampling: Callable[[str], Sampling],
+) -> tuple[Attempt, ...]:
+    return tuple(
+        _attempt(member, route, owner, number, sampling)
+        for number, member in enumerate(members, start=start_no)
+    )
+
+
+def _attempt(
+    member: Member, route: Route, owner: Owner, number: int, sampling: Callable[[str], Sampling]
+) -> Attempt:
+    model, endpoint, cause = _model_of(member.entry)
+    if isinstance(member.entry, EndpointEntry):
+        owner = member.entry.owner
+    return Attempt(
+        number=number,
+        label="primary" if number == 0 else f"fallback {number}: {model.name}",
+        route=route,
+        owner=owner,
+        provider=model.provider,
+        model=model,
+        slot=member.slot,
+        endpoint=endpoint,
+        sampling=sampling(model.provider),
+        cause=cause,
+    )
+
+
+def _model_of(entry: FallbackEntry) -> tuple[Model, Endpoint | None, str | None]:
+    match entry:
+        case ModelEntry(model=model):
+            return model, None, None
+        case EndpointEntry(endpoint=endpoint):
+            return _endpoint_model(endpoint), endpoint, _endpoint_cause(endpoint)
+        case BrokenEntry(name=name, cause=cause):
+            return Model(id=name, provider="unknown", name=name), None, cause
+
+
+def _endpoint_model(endpoint: Endpoint) -> Model:
+    return Model(
+        id=endpoint.model_id or f"endpoint:{endpoint.id}",
+        provider=endpoint.provider,
+        name=endpoint.model_name or endpoint.label,
+        capabilities=endpoint.capabilities,
+        limits=Limits(window_tokens=endpoint.num_ctx),
+    )
+
+
+def _endpoint_cause(endpoint: Endpoint) -> str | None:
+    if endpoint.connection_id is None and endpoint.requires_auth:
+        return f"endpoint {endpoint.label!r} has no connection, so it has no key; save it again"
+    return None
+
+
+def renumbered(attempts: tuple[Attempt, ...], start_no: int = 0) -> tuple[Attempt, ...]:
+    """The same attempts with numbers in their order; labels that went by the number follow."""
+    return tuple(
+        replace(
+            attempt,
+            number=number,
+            label="primary" if number == 0 else f"fallback {number}: {attempt.model.name}",
+        )
+        for number, attempt in enumerate(attempts, start=start_no)
+    )

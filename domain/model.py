@@ -105,8 +105,8 @@ class Endpoint:
 
     @property
     def provider(self) -> str:
-        """The provider name under which its key is saved."""
-        return f"custom:{self.connection_id}"
+        """The provider name under which its key is saved; plain where it has no connection."""
+        return "custom" if self.connection_id is None else f"custom:{self.connection_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

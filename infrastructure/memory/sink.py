@@ -1,0 +1,185 @@
+"""A sink whose channel is in memory: what people would see can be looked at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from threading import Lock
+
+from turnkeeper.application.ports.sink import Sink, Spoken, Target
+from turnkeeper.domain.errors import SinkError
+from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
+from turnkeeper.domain.turn import TurnRequest, TurnResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message in a channel.
+
+    Attributes:
+        id: Its id.
+        text: What it says.
+        by: Who put it there: ``stream``, ``progress``, ``tool``, ``error`` or ``notice``.
+    """
+
+    id: str
+    text: str
+    by: str
+
+
+Trouble = Callable[[str], None]
+"""Called with the text before a post; may block, and raises to refuse it."""
+
+
+class MemoryChannel:
+    """Messages in order, as people see them. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # guards the two below
+        self._messages: dict[str, Message] = {}
+        self._deleted: list[Message] = []
+        self._ids = count(1)
+        self._nonces: dict[str, str] = {}
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What is there now."""
+        with self._lock:
+            return tuple(self._messages.values())
+
+    @property
+    def deleted(self) -> tuple[Message, ...]:
+        """What was there and is gone, in the order in which it went."""
+        with self._lock:
+            return tuple(self._deleted)
+
+    @property
+    def text(self) -> str:
+        """The answer as it stands, notices and errors aside."""
+        return "\n".join(m.text for m in self.messages if m.by in {o.value for o in Origin})
+
+    def said(self, by: str) -> tuple[str, ...]:
+        """What was said by whom."""
+        return tuple(message.text for message in self.messages if message.by == by)
+
+    def put(self, text: str, by: str, *, nonce: str = "") -> Message:
+        """Add a message; the same nonce adds none."""
+        with self._lock:
+            if nonce and nonce in self._nonces:
+                return self._messages[self._nonces[nonce]]
+            message = Message(id=f"m{next(self._ids)}", text=text, by=by)
+            self._messages[message.id] = message
+            if nonce:
+                self._nonces[nonce] = message.id
+            return message
+
+    def change(self, message_id: str, text: str) -> None:
+        """Replace a message's text.
+
+        Raises:
+            SinkError: There is no such message.
+        """
+        with self._lock:
+            if message_id not in self._messages:
+                raise SinkError(f"message {message_id} is not there")
+            self._messages[message_id] = replace(self._messages[message_id], text=text)
+
+    def delete(self, message_id: str) -> None:
+        """Remove a message, if it is there."""
+        with self._lock:
+            message = self._messages.pop(message_id, None)
+            if message is not None:
+                self._deleted.append(message)
+
+
+class MemorySink(Sink):
+    """Speaks into a `MemoryChannel` and remembers what it was told.
+
+    Each turn gets a sink of its own.
+
+    Args:
+        channel: Shared by several sinks where turns share a channel.
+        trouble: Called before each post; what it raises, the post raises.
+        take_back_trouble: The same for each deletion.
+    """
+
+    def __init__(
+        self,
+        channel: MemoryChannel | None = None,
+        *,
+        can_take_back: bool = True,
+        edit_interval_s: float | None = None,
+        max_chars: int = 2000,
+        trouble: Trouble | None = None,
+        take_back_trouble: Trouble | None = None,
+    ) -> None:
+        self.channel = channel or MemoryChannel()
+        self._can_take_back = can_take_back
+        self._edit_interval_s = edit_interval_s
+        self._max_chars = max_chars
+        self._trouble = trouble
+        self._take_back_trouble = take_back_trouble
+        self.prepared: list[TurnRequest] = []
+        self.finalized: list[TurnResult] = []
+        self.cleaned_up = 0
+        self.errors: list[StreamResult | Exception] = []
+        self.notices: list[tuple[FallbackNotice, Spoken]] = []
+        self.told: list[Spoken] = []
+
+    @property
+    def can_take_back(self) -> bool:
+        return self._can_take_back
+
+    def prepare(self, request: TurnRequest) -> Target:
+        self.prepared.append(request)
+        return Target(
+            channel_id=request.channel_id,
+            max_chars=self._max_chars,
+            edit_interval_s=self._edit_interval_s,
+        )
+
+    def post(self, text: str, *, target: Target, origin: Origin, nonce: str) -> Delivery:
+        if len(text) > target.max_chars or not text.strip():
+            raise SinkError(f"a message has 1 to {target.max_chars} characters, not {len(text)}")
+        if self._trouble is not None:
+            self._trouble(text)
+        message = self.channel.put(text, origin.value, nonce=nonce)
+        return Delivery(
+            message_id=message.id, channel_id=target.channel_id, text=text, origin=origin
+        )
+
+    def edit(self, delivery: Delivery, text: str) -> Delivery:
+        self.channel.change(delivery.message_id, text)
+        return replace(delivery, text=text)
+
+    def take_back(self, delivery: Delivery) -> bool:
+        if self._take_back_trouble is not None:
+            self._take_back_trouble(delivery.text)
+        self.channel.delete(delivery.message_id)
+        return True
+
+    def emit_stream_result(self, result: StreamResult, spoken: Spoken) -> None:
+        self.errors.append(result)
+        self.channel.put(_line(spoken), "error")
+
+    def emit_error(self, error: Exception, spoken: Spoken) -> None:
+        self.errors.append(error)
+        self.channel.put(_line(spoken), "error")
+
+    def notice(self, notice: FallbackNotice, spoken: Spoken) -> None:
+        self.notices.append((notice, spoken))
+        self.channel.put(_line(spoken), "notice")
+
+    def tell(self, spoken: Spoken) -> None:
+        self.told.append(spoken)
+        self.channel.put(_line(spoken), "notice")
+
+    def finalize(self, result: TurnResult) -> None:
+        self.finalized.append(result)
+
+    def cleanup(self) -> None:
+        self.cleaned_up += 1
+
+
+def _line(spoken: Spoken) -> str:
+    return "\n".join(part for part in (spoken.title, spoken.text, *spoken.tips) if part)

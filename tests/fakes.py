@@ -1,0 +1,147 @@
+"""Scripted doubles: a clock that stands still, a provider that says what it is told to."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from threading import Event, Lock
+
+from builders import NOON
+
+from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.dice import Dice
+from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.runner import Stop
+from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.secret import Secret
+from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, StreamFailed, TextDelta
+
+
+class FrozenClock(Clock):
+    """A clock that moves only when it is told to, or waited on."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self._lock = Lock()  # guards both times
+        self._now = now
+        self._monotonic = 1000.0
+        self.waits: list[float] = []
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def now(self) -> datetime:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def wait(self, event: Event, timeout_s: float) -> bool:
+        self.waits.append(timeout_s)
+        if not event.is_set():
+            self.advance(timeout_s)
+        return event.is_set()
+
+    def advance(self, seconds: float) -> None:
+        with self._lock:
+            self._monotonic += seconds
+            self._now += timedelta(seconds=seconds)
+
+
+class LoadedDice(Dice):
+    """Dice that fall as they are told."""
+
+    def __init__(self, *rolls: int) -> None:
+        self._rolls = list(rolls)
+
+    def below(self, n: int) -> int:
+        roll = self._rolls.pop(0) if self._rolls else 0
+        assert 0 <= roll < n
+        return roll
+
+
+Script = Callable[[ChatCall, Stop], Iterator[StreamEvent]]
+
+
+def says(*pieces: str, finish: FinishReason = FinishReason.STOP) -> Script:
+    """An answer."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        for piece in pieces:
+            yield TextDelta(piece)
+        yield Finished(reason=finish, raw=(finish.value,))
+
+    return script
+
+
+def fails(kind: FailureKind, *pieces: str, message: str = "", **more: object) -> Script:
+    """Some text, then a failure."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        for piece in pieces:
+            yield TextDelta(piece)
+        failure = Failure(kind=kind, message=message or kind.value, provider="wall", **more)  # type: ignore[arg-type]
+        yield StreamFailed(failure=failure)
+
+    return script
+
+
+def raises(error: Exception, *pieces: str) -> Script:
+    """Some text, then a bug."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        for piece in pieces:
+            yield TextDelta(piece)
+        raise error
+
+    return script
+
+
+def hangs(*pieces: str, until: Event | None = None) -> Script:
+    """Some text, then nothing until it is stopped."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        for piece in pieces:
+            yield TextDelta(piece)
+        woken = until or Event()
+        stop.on_stop(woken.set)
+        woken.wait(30)
+        stop.check()
+        yield Finished(reason=FinishReason.STOP)
+
+    return script
+
+
+class ScriptedProvider(ChatProvider):
+    """Says what its script for the model says, one script a call; the last one repeats."""
+
+    def __init__(self, **scripts: Script | list[Script]) -> None:
+        self._scripts = {
+            name: list(script) if isinstance(script, list) else [script]
+            for name, script in scripts.items()
+        }
+        self._lock = Lock()  # guards the scripts and the calls
+        self.calls: list[tuple[str, str | None]] = []
+        self.seen: list[ChatCall] = []
+
+    def stream(
+        self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
+    ) -> Iterator[StreamEvent]:
+        with self._lock:
+            self.calls.append((call.model.name, key.reveal() if key else None))
+            self.seen.append(call)
+            scripts = self._scripts[call.model.name]
+            script = scripts.pop(0) if len(scripts) > 1 else scripts[0]
+        yield from script(call, stop)
+
+
+class OneProvider(Providers):
+    """The same provider under every name but ``nowhere`` and ``unknown``."""
+
+    def __init__(self, provider: ChatProvider) -> None:
+        self._provider = provider
+
+    def find(self, name: str) -> ChatProvider:
+        if name in {"nowhere", "unknown"}:
+            raise SettingsError(f"there is no provider {name!r}; there are: wall")
+        return self._provider

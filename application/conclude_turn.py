@@ -1,5 +1,6 @@
 """The one place that speaks of failure and fallback, and that says how the turn ended."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from math import ceil
@@ -9,7 +10,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.sink import Spoken
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.admission import RefusalKind, Refused
-from turnkeeper.domain.errors import SinkError, StoreError
+from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.events import EffectFailed, Said
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.finish import ERROR_LIKE, FallbackNotice, Finish, Say
@@ -52,12 +53,7 @@ class ConcludeTurn:
         if stage.request.audience is not Audience.PERSON:
             stage.recorder.note(Said(what="error", to=_elsewhere(stage)))
             return
-        try:
-            stage.sink.emit_error(error, spoken)
-        except SinkError as refused:
-            self._unsaid("error", refused, stage)
-            return
-        stage.recorder.note(Said(what="error", to="person"))
+        _say("error", stage, lambda: stage.sink.emit_error(error, spoken))
 
     # ── failures ────────────────────────────────────────────────────────────────────────────
 
@@ -69,12 +65,8 @@ class ConcludeTurn:
         failed = _said_of(finish)
         attempt = plan.attempts[failed.attempt_no] if failed else None
         spoken = self._spoken(finish, failed, attempt, stage)
-        try:
-            stage.sink.emit_stream_result(_stream_result(finish, failed), spoken)
-        except SinkError as refused:
-            self._unsaid(what, refused, stage)
-            return
-        stage.recorder.note(Said(what=what, to="person"))
+        result = _stream_result(finish, failed)
+        _say(what, stage, lambda: stage.sink.emit_stream_result(result, spoken))
 
     def _spoken(
         self,
@@ -109,12 +101,8 @@ class ConcludeTurn:
         ]
         tips = (self._text("notice.opt_out", stage),) if notice.offers_opt_out else ()
         title = self._text("notice.title", stage)
-        try:
-            stage.sink.notice(notice, Spoken(title=title, text="\n".join(lines), tips=tips))
-        except SinkError as refused:
-            self._unsaid("fallback_notice", refused, stage)
-            return
-        stage.recorder.note(Said(what="fallback_notice", to="person"))
+        spoken = Spoken(title=title, text="\n".join(lines), tips=tips)
+        _say("fallback_notice", stage, lambda: stage.sink.notice(notice, spoken))
 
     def _tell_refusal(self, finish: Finish, refusal: Refused, stage: Stage) -> None:
         is_of_quota = refusal.kind in (RefusalKind.USER_QUOTA, RefusalKind.SERVER_QUOTA)
@@ -124,12 +112,8 @@ class ConcludeTurn:
             stage.recorder.note(Said(what="refusal", to=_elsewhere(stage)))
             return
         text = self._text(f"refused.{refusal.kind.value}", stage, **self._until(refusal, stage))
-        try:
-            stage.sink.tell(Spoken(title="", text=text))
-        except SinkError as refused:
-            self._unsaid("refusal", refused, stage)
-            return
-        stage.recorder.note(Said(what="refusal", to="person"))
+        spoken = Spoken(title="", text=text)
+        _say("refusal", stage, lambda: stage.sink.tell(spoken))
 
     def _until(self, refusal: Refused, stage: Stage) -> dict[str, object]:
         left_s = _left_s(refusal.until, self._clock.now())
@@ -146,11 +130,16 @@ class ConcludeTurn:
     def _text(self, key: str, stage: Stage, **values: object) -> str:
         return self._catalogue.text(key, stage.request.locale, **values)
 
-    @staticmethod
-    def _unsaid(what: str, error: SinkError, stage: Stage) -> None:
-        """People could not be told; the journal is, and the caller has the result."""
+
+def _say(what: str, stage: Stage, speak: Callable[[], None]) -> None:
+    """Tell people; where they cannot be told, the journal is, and the caller has the result."""
+    try:
+        speak()
+    except Exception as error:  # noqa: BLE001 - a sink's bug must not take the answer away
         stage.recorder.note(EffectFailed(effect=what, cause=redact(str(error))))
         stage.recorder.note(Said(what=what, to="journal"))
+        return
+    stage.recorder.note(Said(what=what, to="person"))
 
 
 _WHAT = {

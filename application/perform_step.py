@@ -7,12 +7,13 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
 from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.providers import Providers
-from turnkeeper.application.ports.turn_store import Booked, TurnStore
+from turnkeeper.application.ports.turn_store import Booked, Opened, TurnStore
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_invocation import RunInvocation as Run
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain import events
+from turnkeeper.domain.admission import Granted
 from turnkeeper.domain.answers import (
     Heard,
     Leased,
@@ -27,7 +28,7 @@ from turnkeeper.domain.answers import (
 )
 from turnkeeper.domain.errors import SettingsError, StoreError
 from turnkeeper.domain.failure import Failure
-from turnkeeper.domain.finish import Finish
+from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
 from turnkeeper.domain.outcome import (
     Answered,
     Crashed,
@@ -39,7 +40,6 @@ from turnkeeper.domain.outcome import (
     TimedOut,
     Unreachable,
 )
-from turnkeeper.domain.plan import RestScope
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess
 from turnkeeper.domain.steps import (
@@ -70,16 +70,17 @@ class StepTools:
 class PerformStep:
     """Performs the steps of one turn; used by the turn's own thread."""
 
-    def __init__(
-        self, tools: StepTools, stage: Stage, *, epoch: int, rests: frozenset[RestScope]
-    ) -> None:
+    def __init__(self, tools: StepTools, stage: Stage, opened: Opened) -> None:
         self._tools = tools
         self._stage = stage
-        self._rests = rests
-        self.epoch = epoch
+        self._rests = opened.resting
+        self._reservation = (
+            opened.admission.reservation if isinstance(opened.admission, Granted) else None
+        )
+        self.epoch = opened.epoch
         self._note = stage.recorder.note
         self._invocations = 0
-        self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=epoch)
+        self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=opened.epoch)
         self.unbooked: list[Booked] = []
 
     def heard(self, state: TurnState) -> TurnState:
@@ -166,8 +167,13 @@ class PerformStep:
         )
         self._note(_asked(answer))
         if isinstance(answer, RouteOpened) and answer.reservation is not None:
+            self._reservation = answer.reservation
             self._note(events.QuotaReserved(trigger_key=answer.reservation.trigger_key))
         return answer
+
+    def release(self) -> Settle:
+        """Give back the unit that is held, for a turn that was thrown out of its course."""
+        return Release(reservation=self._reservation) if self._reservation else Nothing()
 
     def book(self, state: TurnState) -> TurnState:
         """Note what the last outcome means for its key and model; the state is as it was."""

@@ -1,5 +1,7 @@
 """Posts and takes back the messages of one turn, and writes down what it is about to do."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from threading import Lock
 from uuid import uuid4
@@ -12,6 +14,17 @@ from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageStuck, MessageTakenBack
 from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.redact import redact
+
+
+@contextmanager
+def _sink_errors(doing: str) -> Iterator[None]:
+    """A sink's own bug counts as its refusal: another model could not do better."""
+    try:
+        yield
+    except SinkError:
+        raise
+    except Exception as error:
+        raise SinkError(f"the sink failed to {doing}: {type(error).__name__}: {error}") from error
 
 
 class Poster:
@@ -36,9 +49,10 @@ class Poster:
         """
         intent = self._intent(text, origin, invocation_no)
         self._intend(intent)
-        delivery = self._stage.sink.post(
-            text, target=self._stage.target, origin=origin, nonce=intent.intent_id
-        )
+        with _sink_errors("post"):
+            delivery = self._stage.sink.post(
+                text, target=self._stage.target, origin=origin, nonce=intent.intent_id
+            )
         self._keep(Fates(posted=((intent.intent_id, delivery),)))
         self._has_posted = True
         self._stage.recorder.note(
@@ -57,13 +71,15 @@ class Poster:
         Raises:
             SinkError: It still says what it said.
         """
-        return self._stage.sink.edit(delivery, text)
+        with _sink_errors("edit"):
+            return self._stage.sink.edit(delivery, text)
 
     def take_back(self, deliveries: tuple[Delivery, ...], *, late: bool = False) -> None:
         """Delete messages, each on its own: one that stays does not keep the others."""
         for delivery in deliveries:
             try:
-                is_gone = self._stage.sink.take_back(delivery)
+                with _sink_errors("take back"):
+                    is_gone = self._stage.sink.take_back(delivery)
                 cause = "" if is_gone else "the destination does not delete it"
             except SinkError as error:
                 is_gone, cause = False, redact(str(error))

@@ -1,0 +1,164 @@
+"""Which models there are, and how people refer to models and endpoints."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from threading import RLock
+from typing import TypeVar
+
+from turnkeeper.application.known_settings import KnownSettings
+from turnkeeper.application.ports.key_ring import KeyVault
+from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.model import Endpoint, Model, Sampling
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.plan import (
+    BrokenEntry,
+    EndpointEntry,
+    FallbackEntry,
+    ModelEntry,
+    same_model,
+)
+from turnkeeper.domain.settings import FallbackRef
+
+T = TypeVar("T")
+
+ENDPOINT = "endpoint:"
+"""How a reference to an endpoint begins; its number follows."""
+RANGES = (
+    ("temperature", 0.0, 2.0),
+    ("top_p", 0.0, 1.0),
+    ("min_p", 0.0, 1.0),
+    ("top_k", 0, 1_000_000),
+    ("frequency_penalty", -2.0, 2.0),
+    ("presence_penalty", -2.0, 2.0),
+    ("max_output_tokens", 1, 10_000_000),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigurePorts:
+    """What configuring needs.
+
+    Attributes:
+        store: Reads what is set.
+        editor: Writes it.
+        keys: Saves keys.
+        providers: Which providers there are.
+        known: Settings that running turns remember.
+        changing: Held while settings are read, changed and written, so that two changes in this
+            process do not undo each other.
+    """
+
+    store: SettingsStore
+    editor: SettingsEditor
+    keys: KeyVault
+    providers: Providers
+    known: KnownSettings
+    changing: RLock = field(default_factory=RLock)
+
+
+class ConfigureModels:
+    """Registers models, and finds models and endpoints by what people call them."""
+
+    def __init__(self, ports: ConfigurePorts) -> None:
+        self._ports = ports
+
+    def register_model(self, model: Model | str) -> Model:
+        """Register a model, or replace the one of the same id.
+
+        Args:
+            model: ``provider:name`` where nothing else is known about it.
+        """
+        try:
+            made = Model.named(model) if isinstance(model, str) else model
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+        self._ports.providers.find(made.provider)
+        self._ports.editor.save_model(made)
+        return made
+
+    def models(self) -> tuple[Model, ...]:
+        """All registered models, by id."""
+        return self._ports.editor.models()
+
+    def endpoints(self, owner: Owner) -> tuple[Endpoint, ...]:
+        """The owner's endpoints, by id."""
+        return self._ports.editor.endpoints(owner)
+
+    def _provider(self, provider: str) -> str:
+        name = provider.strip().lower()
+        self._ports.providers.find(name)
+        return name
+
+    def _model(self, text: str) -> Model:
+        found = self._ports.store.find_model(text)
+        if found is None:
+            raise SettingsError(self._unknown(text))
+        return found
+
+    def _entry(self, owner: Owner, text: str) -> FallbackEntry:
+        """What a text refers to: a registered model, or ``endpoint:ID`` of this owner."""
+        if not text.startswith(ENDPOINT):
+            return ModelEntry(model=self._model(text))
+        endpoints = self.endpoints(owner)
+        for endpoint in endpoints:
+            if text == f"{ENDPOINT}{endpoint.id}":
+                return EndpointEntry(endpoint=endpoint, owner=owner)
+        known = ", ".join(f"{ENDPOINT}{one.id} ({one.label})" for one in endpoints) or "none"
+        raise SettingsError(f"{owner} has no {text!r}; there are: {known}")
+
+    def _unknown(self, text: str) -> str:
+        models = self.models()
+        names = {name: model.id for model in models for name in (model.name, model.id)}
+        near = get_close_matches(text, names, n=6, cutoff=0.4)
+        meant = tuple(dict.fromkeys(names[name] for name in near))
+        if meant:
+            return f"no model {text!r} is registered, or several are; near are: {', '.join(meant)}"
+        return f"no model {text!r} is registered; register it with `turnkeeper model add {text}`"
+
+
+def reference_of(entry: FallbackEntry) -> FallbackRef:
+    """The stored form of an entry."""
+    match entry:
+        case ModelEntry(model=model):
+            return FallbackRef(kind="model", id=model.id)
+        case EndpointEntry(endpoint=endpoint):
+            return FallbackRef(kind="custom_endpoint", id=str(endpoint.id))
+        case BrokenEntry(name=name):
+            return FallbackRef(kind="model", id=name)
+
+
+def merged(entries: Iterable[FallbackEntry]) -> tuple[FallbackEntry, ...]:
+    """The entries in their order, each reference once."""
+    return tuple({reference_of(entry): entry for entry in entries}.values())
+
+
+def without_same(
+    primary: FallbackEntry, chain: tuple[FallbackEntry, ...]
+) -> tuple[FallbackEntry, ...]:
+    """The chain without whatever is the primary model itself."""
+    return tuple(entry for entry in chain if not same_model(primary, entry))
+
+
+def sound(sampling: Sampling) -> Sampling:
+    """The sampling, if a request can be made of it.
+
+    Raises:
+        SettingsError: A value is out of its range.
+    """
+    for name, low, high in RANGES:
+        value = getattr(sampling, name)
+        if value is not None and not low <= value <= high:
+            raise SettingsError(f"{name} is {low:g} to {high:g}, not {value}")
+    return sampling
+
+
+def paired(
+    pairs: tuple[tuple[str, T], ...], name: str, value: T | None
+) -> tuple[tuple[str, T], ...]:
+    """The pairs with one of them changed; None takes it out."""
+    others = tuple(pair for pair in pairs if pair[0] != name)
+    return others if value is None else (*others, (name, value))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from turnkeeper.domain.adjust import Adjust, CapOutput, Shrink, WithoutMedia
 from turnkeeper.domain.answers import Prepared, Unpreparable
-from turnkeeper.domain.budget import estimate, output_tokens, truncated, without_media
+from turnkeeper.domain.budget import estimate, has_media, output_tokens, truncated, without_media
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.turn import TurnRequest
 
@@ -41,7 +41,7 @@ class PrepareContext:
             conversation=fitted,
             input_tokens=estimate(fitted),
             max_output_tokens=reserve,
-            has_media=fitted != without_media(fitted),
+            has_media=has_media(fitted),
             dropped=dropped,
         )
 

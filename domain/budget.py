@@ -77,8 +77,18 @@ def truncated(conversation: Conversation, *, to_tokens: int) -> tuple[Conversati
     return replace(conversation, items=kept), exchanges
 
 
+def has_media(conversation: Conversation) -> bool:
+    """Whether any item carries an image or a video."""
+    return any(
+        item.media or any(isinstance(part, ImagePart | VideoPart) for part in item.parts)
+        for item in conversation.items
+    )
+
+
 def without_media(conversation: Conversation) -> Conversation:
     """The conversation with a notice in the place of each image and video."""
+    if not has_media(conversation):
+        return conversation
     items = tuple(
         replace(item, parts=tuple(_notice_for(part) for part in item.parts), media=())
         for item in conversation.items
@@ -107,14 +117,19 @@ def _asks(item: Item) -> bool:
 def _part_tokens(part: Part) -> int:
     match part:
         case TextPart(text=text) | ReasoningPart(text=text):
-            size = len(text.encode("utf-8", "surrogatepass"))
+            size = _bytes(text)
         case ImagePart() | VideoPart():
             return TOKENS_PER_IMAGE
         case ToolCallPart(name=name, arguments_json=arguments):
-            size = len(name) + len(arguments.encode("utf-8", "surrogatepass"))
+            size = len(name) + _bytes(arguments)
         case ToolResultPart(name=name, result_json=result):
-            size = len(name) + len(result.encode("utf-8", "surrogatepass"))
+            size = len(name) + _bytes(result)
     return int(size / BYTES_PER_TOKEN) + 1
+
+
+def _bytes(text: str) -> int:
+    """The size in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _notice_for(part: Part) -> Part:

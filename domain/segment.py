@@ -41,7 +41,8 @@ def rest(text: str, *, limit: int) -> tuple[str, ...]:
         cut = _best_cut(text, limit)
         head, text = _split(text, cut, limit)
         segments.extend(head)
-    return (*segments, text) if text.strip() else tuple(segments)
+    last = text.strip()
+    return (*segments, last) if last else tuple(segments)
 
 
 def _good_cut(text: str, soft: int, limit: int) -> int | None:

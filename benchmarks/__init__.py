@@ -1,0 +1,1 @@
+"""Measurements: ratios against a floor in the same run, since machines are noisy."""

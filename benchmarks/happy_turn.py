@@ -1,0 +1,78 @@
+"""turnkeeper's own turn, memory store, everything on, against the wall."""
+
+from pathlib import Path
+
+from benchmarks.timing import FirstDelta
+from turnkeeper.domain.conversation import Conversation, Item, Role
+from turnkeeper.domain.model import Endpoint
+from turnkeeper.domain.outcome import Delivery, Origin
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.turn import TurnRequest
+from turnkeeper.infrastructure.memory.sink import MemorySink
+from turnkeeper.interfaces.settings import Settings
+from turnkeeper.interfaces.turnkeeper import Turnkeeper
+
+SERVER = Owner.server("bench")
+
+
+class TimedSink(MemorySink):
+    """Notes when the first message is posted."""
+
+    def __init__(self, first_delta: FirstDelta | None) -> None:
+        super().__init__(edit_interval_s=0.5 if first_delta else None)
+        self._first_delta = first_delta
+
+    def post(self, text: str, *, target: object, origin: Origin, nonce: str) -> Delivery:
+        if self._first_delta is not None:
+            self._first_delta.came()
+        return super().post(text, target=target, origin=origin, nonce=nonce)  # type: ignore[arg-type]
+
+
+class HappyTurn:
+    """A turn through the facade."""
+
+    def __init__(
+        self,
+        base_url: str,
+        models: tuple[str, ...],
+        messages: list[dict[str, str]],
+        *,
+        data_dir: Path,
+        **settings: object,
+    ) -> None:
+        self._kept = Turnkeeper.open(
+            Settings(**({"store": "memory", "data_dir": data_dir} | settings))
+        )
+        configure = self._kept.configure
+        for number, model in enumerate(models, start=1):
+            endpoint = Endpoint(
+                id=0,
+                connection_id=number,
+                label=model,
+                base_url=base_url,
+                model_name=model,
+                trusted=True,
+            )
+            configure.save_endpoint(SERVER, endpoint)
+            configure.add_key(SERVER, f"custom:{number}", f"sk-bench-{number}")
+        ids = [f"endpoint:{endpoint.id}" for endpoint in configure.endpoints(SERVER)]
+        configure.use_model("bench", ids[0])
+        configure.set_fallbacks("bench", tuple(ids[1:]))
+        self._request = TurnRequest(
+            server_id="bench",
+            channel_id="bench",
+            conversation=Conversation(
+                items=tuple(Item.said(_role(m["role"]), m["content"]) for m in messages)
+            ),
+        )
+
+    def turn(self, first_delta: FirstDelta | None = None) -> str:
+        """Run a turn and return the whole text."""
+        return self._kept.run(self._request, TimedSink(first_delta)).text
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+def _role(name: str) -> Role:
+    return {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.MODEL}[name]

@@ -150,7 +150,8 @@ class RotationPool:
             free = [k for k in keys if k.id not in without and k.health.free_at(model, now) == now]
             if free:
                 return self._best(free, now)
-        instants = [at for key in self.keys if (at := key.health.free_at(model, now)) is not None]
+        lendable = rotating + resort
+        instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
         waiting = [at for at in instants if at > now]
         return NothingFree(next_at=min(waiting, default=None))
 
@@ -226,17 +227,21 @@ def lent(health: KeyHealth, *, now: datetime, is_probe: bool) -> KeyHealth:
 
 
 def booked(
-    health: KeyHealth, booking: Booking, *, leased_at: datetime, now: datetime, keeps_lease: bool
+    health: KeyHealth, booking: Booking, lease: Lease, *, now: datetime, keeps_lease: bool
 ) -> KeyHealth:
-    """The health once an outcome was booked. Rests only ever move later."""
+    """The health once an outcome of the lease was booked. Rests only ever move later.
+
+    Only the probe's own outcome ends its claim; others do not let a second probe in.
+    """
     freed = health if keeps_lease else replace(health, in_flight=max(0, health.in_flight - 1))
+    unclaimed = replace(freed, probe_until=None) if lease.is_probe else freed
     match booking:
         case BookNeutral():
-            return replace(freed, probe_until=None)
+            return unclaimed
         case BookSuccess():
-            return _succeeded(freed, leased_at)
+            return _succeeded(unclaimed, lease.leased_at)
         case BookError():
-            return _failed(freed, booking, now)
+            return _failed(unclaimed, booking, now)
 
 
 def _succeeded(health: KeyHealth, leased_at: datetime) -> KeyHealth:
@@ -251,7 +256,6 @@ def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:
         health,
         error_count=health.error_count + 1,
         last_error=(booking.booked_as, booking.text),
-        probe_until=None,
     )
     until = now + timedelta(seconds=booking.rest_s)
     match booking.scope:

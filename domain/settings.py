@@ -48,7 +48,7 @@ class SavedProvider:
     @property
     def is_text_route(self) -> bool:
         """Whether it makes the user's turns personal: enabled, and with a model."""
-        return self.text_enabled and self.model is not None
+        return self.text_enabled and (self.model is not None or self.endpoint is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,9 @@ class KeyRing(Protocol):
     def book(self, lease: Lease, booking: Booking, *, keeps_lease: bool = False) -> None:
         """Note what came of a lease; `domain.rotation.booked` says how.
 
+        What a secret did says nothing of one that has replaced it since: that books neutrally. On
+        a key that was removed nothing is booked.
+
         Args:
             keeps_lease: The same lease is used again at once.
         """
@@ -71,10 +74,11 @@ class KeyRing(Protocol):
 
 
 class KeyVault(Protocol):
-    """Adds, lists and removes keys.
+    """Adds, lists and removes keys. Safe to use from several threads and processes.
 
     Raises:
         StoreUnavailable: From every method: nothing was changed.
+        VaultError: From `add` and `replace`: the master secret cannot be had; nothing was changed.
     """
 
     def add(self, owner: Owner, provider: str, secret: Secret, *, is_main: bool = False) -> KeyId:
@@ -92,13 +96,23 @@ class KeyVault(Protocol):
         ...
 
     def replace(self, owner: Owner, key_id: KeyId, secret: Secret) -> bool:
-        """Put another secret in a key's place; it is fit for use again. False if there is none."""
+        """Put another secret in a key's place; it is fit for use again. False if there is none.
+
+        Raises:
+            StoreError: Another key of this owner and provider has the same secret.
+        """
         ...
 
     def enable(self, owner: Owner, key_id: KeyId, enabled: bool) -> bool:
-        """Let a key take part in the rotation, or not. False if there is none."""
+        """Let a key take part in the rotation, or not. False if there is none.
+
+        Enabling gives a key that the provider refused another chance; a rest goes on.
+        """
         ...
 
     def remove(self, owner: Owner, key_id: KeyId) -> bool:
-        """Forget a key. False if there was none."""
+        """Forget a key. False if there was none.
+
+        The oldest enabled key takes the place of a main one.
+        """
         ...

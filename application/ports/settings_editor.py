@@ -10,14 +10,19 @@ from turnkeeper.domain.settings import FallbackRef, PersonalSettings, ServerSett
 class SettingsEditor(Protocol):
     """Writes settings, whole values at a time; each write raises the owner's version.
 
-    Holds no rules: what may be set is decided by `application.configure`.
+    Holds no rules: what may be set is decided by `application.configure`. Settings that carry the
+    version they were read with are written only if it is still the stored one, so that nobody
+    undoes a change that was made meanwhile; version 0 replaces whatever is there.
 
     Raises:
         StoreError: From every method: nothing was written.
     """
 
     def save_model(self, model: Model) -> None:
-        """Register a model, or replace the one of the same id."""
+        """Register a model, or replace the one of the same id.
+
+        A model that is new or changed raises the versions of all owners that refer to it.
+        """
         ...
 
     def models(self) -> tuple[Model, ...]:
@@ -39,7 +44,13 @@ class SettingsEditor(Protocol):
         ...
 
     def save_endpoint(self, owner: Owner, endpoint: Endpoint) -> Endpoint:
-        """Add an endpoint (id 0) or replace the one of that id; returns it with its id."""
+        """Add an endpoint (id 0) or replace the one of that id; returns it with its id.
+
+        An id is never given twice.
+
+        Raises:
+            StoreError: The owner has none of that id.
+        """
         ...
 
     def endpoints(self, owner: Owner) -> tuple[Endpoint, ...]:

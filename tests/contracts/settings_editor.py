@@ -1,0 +1,118 @@
+"""What every editor of settings writes."""
+
+from dataclasses import replace
+
+import pytest
+from builders import SERVER, USER, a_model, an_endpoint
+from contracts.settings import ALPHA, BETA, Settings
+
+from turnkeeper.domain.errors import StoreError
+from turnkeeper.domain.model import Capabilities, Endpoint, Limits, Model
+from turnkeeper.domain.owner import Owner
+
+
+class SettingsEditorContract:
+    """Subclass as Test… and give a `settings` fixture."""
+
+    @pytest.fixture
+    def settings(self) -> Settings:
+        raise NotImplementedError
+
+    def test_an_endpoint_gets_a_number_and_keeps_the_rest(self, settings: Settings) -> None:
+        given = Endpoint(
+            id=0,
+            connection_id=None,
+            label="home",
+            base_url="https://home.example/v1",
+            model_name="llama",
+            model_id="wall:alpha",
+            requires_auth=False,
+            trusted=True,
+            num_ctx=8192,
+            capabilities=Capabilities(tools=False, images=True, strict_role_alternation=True),
+        )
+
+        saved = settings.editor.save_endpoint(USER, given)
+
+        assert saved.id > 0
+        assert saved == replace(given, id=saved.id)
+        assert settings.editor.endpoints(USER) == (saved,)
+        assert settings.editor.endpoints(SERVER) == ()
+
+    def test_endpoints_are_listed_by_number_and_replaced_by_it(self, settings: Settings) -> None:
+        first = settings.editor.save_endpoint(SERVER, an_endpoint(0, label="first"))
+        second = settings.editor.save_endpoint(SERVER, an_endpoint(0, label="second"))
+
+        renamed = settings.editor.save_endpoint(SERVER, replace(first, label="renamed"))
+
+        assert renamed == replace(first, label="renamed")
+        assert settings.editor.endpoints(SERVER) == (renamed, second)
+
+    def test_an_endpoint_that_is_not_there_is_not_replaced(self, settings: Settings) -> None:
+        theirs = settings.editor.save_endpoint(USER, an_endpoint(0))
+
+        with pytest.raises(StoreError) as refusal:
+            settings.editor.save_endpoint(SERVER, theirs)
+
+        assert str(refusal.value) == (
+            f"server:guild has no endpoint {theirs.id} to replace: add it with the id 0"
+        )
+        assert settings.editor.endpoints(USER) == (theirs,)
+        assert settings.store.server("guild").version == 0
+
+    def test_a_removed_endpoint_is_gone_and_its_number_is_not_given_again(
+        self, settings: Settings
+    ) -> None:
+        mine = settings.editor.save_endpoint(SERVER, an_endpoint(0))
+
+        assert settings.editor.remove_endpoint(SERVER, mine.id)
+        assert not settings.editor.remove_endpoint(SERVER, mine.id)
+        assert settings.editor.endpoints(SERVER) == ()
+        assert settings.editor.save_endpoint(SERVER, an_endpoint(0)).id > mine.id
+
+    def test_nobody_removes_the_endpoints_of_others(self, settings: Settings) -> None:
+        mine = settings.editor.save_endpoint(SERVER, an_endpoint(0))
+
+        assert not settings.editor.remove_endpoint(Owner.user("guild"), mine.id)
+        assert settings.editor.endpoints(SERVER) == (mine,)
+
+    def test_a_model_is_read_as_it_was_registered(self, settings: Settings) -> None:
+        model = Model(
+            id="own-id",
+            provider="wall",
+            name="alpha/1:free",
+            capabilities=Capabilities(images=True, reasoning=True, verbatim_tool_calling=True),
+            limits=Limits(window_tokens=1_000_000, max_output_tokens=65_536),
+            price_in_per_mtok=0.15,
+            price_out_per_mtok=0.0,
+        )
+
+        settings.register(model)
+
+        assert settings.editor.models() == (model,)
+        assert settings.store.find_model("own-id") == model
+
+    def test_models_are_listed_by_id_and_replaced_by_it(self, settings: Settings) -> None:
+        newer = replace(ALPHA, name="alpha-2", limits=Limits(window_tokens=4096))
+        upper = replace(ALPHA, id="Wall:Z")
+
+        settings.register(BETA, ALPHA, upper, newer)
+
+        assert settings.editor.models() == (upper, newer, BETA)
+
+    def test_a_model_is_found_by_its_id_and_by_its_name(self, settings: Settings) -> None:
+        settings.register(ALPHA, BETA)
+
+        assert settings.store.find_model("wall:alpha") == ALPHA
+        assert settings.store.find_model("beta") == BETA
+        assert settings.store.find_model("gamma") is None
+
+    def test_a_name_of_several_models_finds_none(self, settings: Settings) -> None:
+        settings.register(ALPHA, a_model("alpha", provider="other"))
+
+        assert settings.store.find_model("alpha") is None
+
+    def test_an_id_is_found_before_the_same_name(self, settings: Settings) -> None:
+        settings.register(replace(BETA, id="alpha"), ALPHA)
+
+        assert settings.store.find_model("alpha") == replace(BETA, id="alpha")

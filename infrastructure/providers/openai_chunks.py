@@ -1,0 +1,244 @@
+"""An answer, read chunk by chunk in the shape of OpenAI's chat completions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnkeeper.domain.error_report import ErrorReport, read_error
+from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.signals import recognise, says_output_limit
+from turnkeeper.domain.stream import (
+    Finished,
+    FinishReason,
+    ReasoningDelta,
+    ServingProvider,
+    StreamEvent,
+    StreamFailed,
+    TextDelta,
+    Usage,
+)
+from turnkeeper.infrastructure.providers.openai_finish import failing, reason_of
+from turnkeeper.infrastructure.providers.openai_reasoning import (
+    ReasoningDetails,
+    split,
+    thoughts_in,
+)
+from turnkeeper.infrastructure.providers.openai_tool_calls import ToolCalls
+from turnkeeper.infrastructure.providers.openai_usage import usage_of
+from turnkeeper.infrastructure.providers.speaker import Speaker
+
+
+class OpenAIAnswer:
+    """One answer. Chunks go in, events are taken out, and `end` says how it ended.
+
+    Attributes:
+        is_finished: Whether a reason for the end has come; a trailer may follow.
+        failure: What it failed with, or None so far; nothing more is read then.
+    """
+
+    def __init__(self, speaker: Speaker) -> None:
+        self.is_finished = False
+        self.failure: Failure | None = None
+        self._speaker = speaker
+        self._events: list[StreamEvent] = []
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._has_text = False
+        self._refusals: list[str] = []
+        self._words: list[str] = []
+        self._calls = ToolCalls()
+        self._details = ReasoningDetails()
+        self._usage: Usage | None = None
+        self._serving = ServingProvider()
+        self._model: object = None  # as the last chunk named it
+
+    def read(self, chunk: dict[str, Any], event: str = "message") -> None:
+        """Take in one chunk, or a whole answer."""
+        if self._is_more_text(chunk) and event != "error":
+            return
+        self._read_serving(chunk)
+        if isinstance(usage := chunk.get("usage"), dict):
+            self._usage = usage_of(usage)
+        if chunk.get("error") or event == "error" or _is_error(chunk):
+            self.read_error(chunk, event)
+            return
+        choices = chunk.get("choices")
+        if isinstance(choices, list):
+            for choice in choices:
+                if isinstance(choice, dict) and not choice.get("index"):
+                    self._read_choice(choice)
+
+    def fail(self, kind: FailureKind, rule: str, message: str) -> None:
+        """Let it fail for what is none of the provider's own errors; the first failure counts."""
+        self.failure = self.failure or Failure(
+            kind=kind,
+            message=message,
+            provider=self._speaker.provider,
+            status=self._speaker.status,
+            rule=rule,
+            in_band=True,
+        )
+
+    def read_error(self, body: object, event: str = "message") -> None:
+        """Take in an error that came in the place of a chunk, or within one."""
+        report = read_error(
+            body,
+            provider=self._speaker.provider,
+            status=self._speaker.status,
+            in_band=True,
+            event=event,
+        )
+        if not says_output_limit(report):
+            self._fail_with(report)
+        elif not self.is_finished:
+            self._end_with("max_tokens")
+
+    def taken(self) -> list[StreamEvent]:
+        """The events since the last time; text that came in pieces is one event."""
+        self._flush()
+        events, self._events = self._events, []
+        return events
+
+    def end(self, broken: Failure | None = None, *, is_done: bool) -> Iterator[StreamEvent]:
+        """The last events; nothing can be read any more.
+
+        Args:
+            broken: How the connection broke; None if it did not.
+            is_done: Whether the end was announced.
+        """
+        if self.failure is None and not (is_done or self.is_finished):
+            self.failure = broken
+            self.fail(FailureKind.NETWORK, "cut", "the answer broke off before its end")
+        if self.failure is None and (words := failing(self._words)):
+            self._fail_with(self._report_of(words))
+        finished = None if self.failure else self._finished()
+        if finished and finished.reason is FinishReason.TOOL_CALLS:
+            self._events += self._calls.filled()
+            if (opaque := self._details.json()) is not None:
+                self._events.append(ReasoningDelta(text="", opaque_json=opaque))
+        yield from self.taken()
+        if self._usage is not None:
+            yield self._usage
+        if self.failure:
+            yield StreamFailed(failure=self.failure)
+        elif finished:
+            yield finished
+
+    def _is_more_text(self, chunk: dict[str, Any]) -> bool:
+        """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
+        try:
+            (choice,) = chunk["choices"]
+            delta = choice["delta"]
+            text = delta["content"]
+            is_plain = (
+                type(text) is str
+                and self._has_text  # so the serving model is known
+                and len(delta) == 1 + ("role" in delta)
+                and not (choice.get("finish_reason") or choice.get("index"))
+                and chunk.get("model") == self._model
+                and not (chunk.get("usage") or chunk.get("error"))
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False
+        if is_plain and text:
+            self._texts.append(text)
+        return is_plain
+
+    def _read_serving(self, chunk: dict[str, Any]) -> None:
+        model, provider = chunk.get("model"), chunk.get("provider")
+        self._model = model
+        if not model or (model == self._serving.model and not provider):
+            return
+        serving = ServingProvider(
+            provider=_name(provider) or self._serving.provider, model=_name(model)
+        )
+        if serving != self._serving:
+            self._serving = serving
+            self._add(serving)
+
+    def _read_choice(self, choice: dict[str, Any]) -> None:
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            self._read_delta(delta)
+        reason, native = choice.get("finish_reason"), choice.get("native_finish_reason")
+        if reason and isinstance(reason, str):
+            self._end_with(reason)
+            if native and native != reason and isinstance(native, str):
+                self._end_with(native)
+
+    def _read_delta(self, delta: dict[str, Any]) -> None:
+        text, thoughts = delta.get("content"), thoughts_in(delta)
+        if isinstance(text, list):
+            text, more = split(text)
+            thoughts += more
+        if thoughts:
+            self._add_thoughts(thoughts)
+        if text and isinstance(text, str):
+            self._add_text(text)
+        if calls := delta.get("tool_calls"):
+            for call in self._calls.read(calls):
+                self._add(call)
+        if details := delta.get("reasoning_details"):
+            self._details.read(details)
+        if (refusal := delta.get("refusal")) and isinstance(refusal, str):
+            self._refusals.append(refusal)
+
+    def _end_with(self, word: str) -> None:
+        self.is_finished = True
+        self._words.append(word)
+
+    def _add_text(self, text: str) -> None:
+        self._texts.append(text)
+        self._has_text = True
+
+    def _add_thoughts(self, thoughts: str) -> None:
+        if self._texts:
+            self._flush()
+        self._thoughts.append(thoughts)
+
+    def _add(self, event: StreamEvent) -> None:
+        self._flush()
+        self._events.append(event)
+
+    def _flush(self) -> None:
+        """Make events of what waits: thoughts first, as text never waits before them."""
+        if self._thoughts:
+            self._events.append(ReasoningDelta("".join(self._thoughts)))
+            self._thoughts.clear()
+        if self._texts:
+            self._events.append(TextDelta("".join(self._texts)))
+            self._texts.clear()
+
+    def _fail_with(self, report: ErrorReport) -> None:
+        failure = recognise(report, now=self._speaker.now, secrets=self._speaker.secrets)
+        self.failure = self.failure or failure
+
+    def _report_of(self, words: list[str]) -> ErrorReport:
+        return ErrorReport(
+            provider=self._speaker.provider,
+            status=self._speaker.status,
+            code=words[0],
+            words=tuple(words[1:]),
+            message=f"the answer ended with {' and '.join(words)}",
+            in_band=True,
+        )
+
+    def _finished(self) -> Finished:
+        refusal = "".join(self._refusals) or None
+        reason = reason_of(self._words, has_calls=bool(self._calls))
+        if refusal and not self._has_text and not self._calls:
+            reason = FinishReason.CONTENT_FILTER
+        return Finished(
+            reason=reason,
+            raw=tuple(self._words),
+            refusal=refusal,
+            confirmed=self.is_finished,
+        )
+
+
+def _is_error(chunk: dict[str, Any]) -> bool:
+    """Whether it is an error without an envelope."""
+    return "choices" not in chunk and "error" in (chunk.get("object"), chunk.get("type"))
+
+
+def _name(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,210 @@
+"""Providers that speak OpenAI's chat completions, and endpoints that people name themselves."""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.runner import Stop
+from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.model import Endpoint
+from turnkeeper.domain.secret import Secret
+from turnkeeper.domain.stream import StreamEvent, StreamFailed
+from turnkeeper.infrastructure.http import (
+    HttpClient,
+    HttpError,
+    HttpErrorKind,
+    HttpRequest,
+    HttpStream,
+)
+from turnkeeper.infrastructure.providers.call_terms import CallTerms
+from turnkeeper.infrastructure.providers.dialects import CUSTOM, Dialect, dialect_at
+from turnkeeper.infrastructure.providers.openai_reply import OpenAIReply
+from turnkeeper.infrastructure.providers.openai_request import OpenAIRequest, request_of
+from turnkeeper.infrastructure.providers.provider_errors import reply_failure
+from turnkeeper.infrastructure.providers.refused_parameters import (
+    Refusal,
+    RefusedParameters,
+    refusal_in,
+)
+from turnkeeper.infrastructure.providers.speaker import Speaker
+
+MOST_DROPS = 3
+DRAIN_GRACE_S = 0.25
+
+_TRAILER_BYTES = 262_144
+_BASE_HEADERS = (("Content-Type", "application/json"), ("Accept", "text/event-stream"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """The app that a gateway counts the calls for.
+
+    Attributes:
+        site: Its address.
+        title: Its name.
+    """
+
+    site: str
+    title: str
+
+
+class OpenAICompatibleProvider(ChatProvider):
+    """Asks over HTTP. What a model refuses to be told is left out, there and from then on.
+
+    Args:
+        dialect: The provider's way; endpoints have that of their address.
+        attribution: Sent where it is wanted; None to send none.
+        address_of: Checks the address of an endpoint that is not trusted, and returns the IP
+            address to connect to; raises `HttpError` to refuse it. Without it, such endpoints
+            are refused.
+        trailer_grace_s: How long a body may stay open behind the reason for the answer's end.
+    """
+
+    def __init__(
+        self,
+        *,
+        http: HttpClient,
+        clock: Clock,
+        dialect: Dialect = CUSTOM,
+        attribution: Attribution | None = None,
+        address_of: Callable[[str], str] | None = None,
+        trailer_grace_s: float = 2.0,
+    ) -> None:
+        self._http = http
+        self._clock = clock
+        self._dialect = dialect
+        self._attribution = attribution
+        self._address_of = address_of
+        self._trailer_grace_s = trailer_grace_s
+        self._refused = RefusedParameters()
+
+    def stream(
+        self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
+    ) -> Iterator[StreamEvent]:
+        dialect = dialect_at(call.endpoint) if call.endpoint else self._dialect
+        terms = CallTerms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
+        request = request_of(call, dialect)
+        known = self._refused.of(request.base_url, request.model)
+        learned: list[Refusal] = []
+        for drops_left in range(MOST_DROPS, -1, -1):
+            asked = request.without(known)
+            with closing(self._events(asked, terms)) as events:
+                first = next(events)
+                refusal = _refusal(first, asked)
+                if refusal is None or not drops_left:
+                    self._learn(first, asked, learned)
+                    yield first
+                    yield from events
+                    return
+            known |= {refusal}
+            learned.append(refusal)
+
+    def _learn(self, first: StreamEvent, asked: OpenAIRequest, learned: list[Refusal]) -> None:
+        """Remember what was left out, if that was what helped."""
+        if not isinstance(first, StreamFailed):
+            for refusal in learned:
+                self._refused.learn(asked.base_url, asked.model, refusal)
+
+    def _events(
+        self, request: OpenAIRequest, terms: CallTerms
+    ) -> Generator[StreamEvent, None, None]:
+        try:
+            read_timeout_s = terms.read_timeout_s(self._clock.monotonic())
+            posted = self._posted(request, terms)
+            with self._http.post_stream(
+                posted, stop=terms.stop, read_timeout_s=read_timeout_s
+            ) as reply:
+                yield from self._read(reply, terms)
+        except HttpError as error:
+            yield StreamFailed(failure=terms.failure_of(error))
+
+    def _posted(self, request: OpenAIRequest, terms: CallTerms) -> HttpRequest:
+        """The HTTP request.
+
+        Raises:
+            HttpError: The endpoint's address is refused.
+        """
+        dialect = request.dialect
+        return HttpRequest(
+            url=request.url,
+            headers=(*_BASE_HEADERS, *self._attributed(dialect)),
+            secret_headers=_key_headers(dialect, terms.key),
+            body=request.payload,
+            address=self._address(request.url, request.endpoint),
+        )
+
+    def _attributed(self, dialect: Dialect) -> tuple[tuple[str, str], ...]:
+        app = self._attribution
+        if app is None or not dialect.takes_attribution:
+            return ()
+        return (("HTTP-Referer", app.site), ("X-OpenRouter-Title", app.title))
+
+    def _address(self, url: str, endpoint: Endpoint | None) -> str | None:
+        if endpoint is None or endpoint.trusted:
+            return None
+        if self._address_of is None:
+            raise HttpError(
+                HttpErrorKind.BAD_REQUEST_VALUE,
+                f"endpoint {endpoint.label} is not trusted, and no address check is set up",
+            )
+        return self._address_of(url)
+
+    def _read(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
+        if not 200 <= reply.status < 300:
+            yield StreamFailed(
+                failure=reply_failure(
+                    reply.status,
+                    reply.headers,
+                    reply.body(),
+                    provider=terms.speaker,
+                    now=self._clock.now(),
+                    secrets=terms.secrets,
+                )
+            )
+            return
+        speaker = Speaker(
+            provider=terms.speaker,
+            status=reply.status,
+            now=self._clock.now(),
+            secrets=terms.secrets,
+        )
+        yield from self._answer_in(reply, OpenAIReply(speaker), terms)
+
+    def _answer_in(
+        self, reply: HttpStream, answer: OpenAIReply, terms: CallTerms
+    ) -> Iterator[StreamEvent]:
+        broken = None
+        try:
+            for chunk in reply.chunks():
+                terms.stop.check()
+                yield from answer.feed(chunk)
+                if answer.is_over:
+                    break
+                if answer.is_finished:
+                    # Only a trailer is missing, which some never end.
+                    yield from answer.feed(reply.body(_TRAILER_BYTES, self._trailer_grace_s))
+                    break
+        except HttpError as error:
+            broken = terms.failure_of(error)
+        try:
+            yield from answer.end(broken)
+        finally:
+            reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
+
+
+def _key_headers(dialect: Dialect, key: Secret | None) -> tuple[tuple[str, str], ...]:
+    if key is None:
+        return ()
+    if dialect.key_header:
+        return ((dialect.key_header, key.reveal()),)
+    return (("Authorization", f"Bearer {key.reveal()}"),)
+
+
+def _refusal(first: StreamEvent, asked: OpenAIRequest) -> Refusal | None:
+    """What the request would go through without, as far as a failure says so."""
+    if not isinstance(first, StreamFailed) or first.failure.kind is not FailureKind.BAD_REQUEST:
+        return None
+    return refusal_in(first.failure, asked.parameters)

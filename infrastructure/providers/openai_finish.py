@@ -1,0 +1,67 @@
+"""Why an answer ended, read from the words that gateways and models have for it.
+
+Source: the providers' API references; their answers as recorded.
+"""
+
+from turnkeeper.domain.stream import FinishReason
+
+# In the order in which they win: a cut is told by whichever word tells it.
+_REASONS = (
+    (
+        FinishReason.CONTENT_FILTER,
+        frozenset(
+            {
+                "content_filter",
+                "sensitive",
+                "refusal",
+                "safety",
+                "recitation",
+                "blocklist",
+                "prohibited_content",
+                "spii",
+                "model_armor",
+            }
+        ),
+    ),
+    (
+        FinishReason.LENGTH,
+        frozenset(
+            {
+                "length",
+                "max_tokens",
+                "max_output_tokens",
+                "max_completion_tokens",
+                "model_length",
+                "model_context_window_exceeded",
+            }
+        ),
+    ),
+    (FinishReason.TOOL_CALLS, frozenset({"tool_calls", "function_call", "tool_use"})),
+)
+_FAILURES = frozenset(
+    {
+        "error",
+        "network_error",
+        "insufficient_system_resource",
+        "malformed_function_call",
+        "unexpected_tool_call",
+        "too_many_tool_calls",
+    }
+)
+
+
+def failing(words: list[str]) -> list[str]:
+    """Those of the words that mean no end but a failure."""
+    return [word for word in words if word.lower() in _FAILURES]
+
+
+def reason_of(words: list[str], *, has_calls: bool) -> FinishReason:
+    """The reason that the words give; a word that nobody knows is an ordinary end."""
+    said = {word.lower() for word in words}
+    reason = next((reason for reason, known in _REASONS if said & known), FinishReason.STOP)
+    match reason:
+        case FinishReason.STOP if has_calls:
+            return FinishReason.TOOL_CALLS  # some end a call with "stop"
+        case FinishReason.TOOL_CALLS if not has_calls:
+            return FinishReason.STOP
+    return reason

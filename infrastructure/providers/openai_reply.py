@@ -1,0 +1,169 @@
+"""A reply of status 200, read as an answer whatever form its body has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.stream import StreamEvent
+from turnkeeper.infrastructure.providers.openai_chunks import OpenAIAnswer
+from turnkeeper.infrastructure.providers.speaker import Speaker
+from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+
+MOST_BODY_BYTES = 16 * 1024 * 1024
+MOST_STREAM_BYTES = 256 * 1024 * 1024
+
+_DONE = "[DONE]"
+_SPACE = b" \t\r\n\xef\xbb\xbf"
+_BROKEN = "an event of the answer was broken, so text may be missing"
+
+
+class OpenAIReply:
+    """Bytes go in as they come, events come out at once.
+
+    The body is mostly a stream of events, but may be a whole answer or an error in JSON, or a
+    page of HTML, whatever its content type says; its first bytes tell.
+
+    Attributes:
+        is_over: Whether all has come that is of use; more is not read.
+    """
+
+    def __init__(self, speaker: Speaker) -> None:
+        self.is_over = False
+        self._answer = OpenAIAnswer(speaker)
+        self._events: SseReader | None = None
+        self._body: bytearray | None = None
+        self._is_done = False
+        self._size = 0
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a reason for the end has come; only a trailer may follow."""
+        return self._answer.is_finished
+
+    def feed(self, chunk: bytes) -> list[StreamEvent]:
+        """Return what the bytes bring."""
+        if self._events is None and self._body is None:
+            chunk = self._begin(chunk)
+        if self._body is not None:
+            self._keep(chunk)
+        elif self._events is not None and chunk:
+            self._read_events(chunk)
+        return self._answer.taken()
+
+    def end(self, broken: Failure | None = None) -> Iterator[StreamEvent]:
+        """Return the last events, once no more bytes come; the very last is terminal.
+
+        Args:
+            broken: How the connection broke; None if it did not.
+        """
+        if self._body is not None:
+            self._read_body(bytes(self._body))
+        elif self._events is not None and not self.is_over:
+            self._read_tail(self._events)
+        return self._answer.end(broken, is_done=self._is_done)
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Decide by the first byte that is no white space."""
+        chunk = chunk.lstrip(_SPACE)
+        if chunk[:1] in (b"{", b"[", b"<"):
+            self._body = bytearray()
+        elif chunk:
+            self._events = SseReader()
+        return chunk
+
+    def _keep(self, chunk: bytes) -> None:
+        assert self._body is not None
+        self._body += chunk
+        if len(self._body) > MOST_BODY_BYTES:
+            self._fail_as_too_large()
+
+    def _read_events(self, chunk: bytes) -> None:
+        assert self._events is not None
+        self._size += len(chunk)
+        try:
+            events = self._events.feed(chunk)
+        except EventTooLarge:
+            events = []
+            self._size = MOST_STREAM_BYTES + 1
+        for event in events:
+            self._read_event(event)
+            if self.is_over:
+                return
+        if self._size > MOST_STREAM_BYTES:
+            self._fail_as_too_large()
+
+    def _read_event(self, event: SseEvent) -> None:
+        data = event.data
+        if data[:1] == "{" or (data := data.strip())[:1] == "{":
+            self._read_json(event)
+        elif data == _DONE:
+            self.is_over = self._is_done = True
+        elif event.event == "error":
+            self._answer.read_error(data, event.event)
+        elif data and event.event == "message":
+            self._read_json(event)
+        self.is_over = self.is_over or self._answer.failure is not None
+
+    def _read_json(self, event: SseEvent) -> None:
+        try:
+            chunk = orjson.loads(event.data)
+        except ValueError:
+            # What it said is lost, and an answer with a hole is no answer.
+            self._answer.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
+            return
+        if isinstance(chunk, dict):
+            self._answer.read(chunk, event.event)
+        elif isinstance(chunk, list):
+            self._read_list(chunk)
+
+    def _read_list(self, chunk: list[Any]) -> None:
+        """Some wrap an error in a list."""
+        if any(isinstance(entry, dict) and entry.get("error") for entry in chunk):
+            self._answer.read_error(chunk)
+
+    def _read_tail(self, reader: SseReader) -> None:
+        """Read what stood behind the last whole event: an end without care, an error, or half."""
+        try:
+            tail = reader.end()
+        except EventTooLarge:
+            return
+        last = tail.unterminated
+        if last is not None and _is_whole(last.data):
+            self._read_event(last)
+        elif isinstance(body := _json(tail.raw), dict | list):
+            self._read_whole(body)
+
+    def _read_body(self, body: bytes) -> None:
+        if body[:1] == b"<":
+            self._fail(FailureKind.SERVER_ERROR, "html", "the answer is a page of HTML")
+        elif isinstance(read := _json(body), dict | list):
+            self._read_whole(read)
+        else:
+            self._fail(FailureKind.NETWORK, "broken-body", "the answer's JSON is not complete")
+
+    def _read_whole(self, body: dict[str, Any] | list[Any]) -> None:
+        if isinstance(body, dict) and body.get("choices"):
+            self._answer.read(body)
+        else:
+            self._answer.read_error(body)
+
+    def _fail_as_too_large(self) -> None:
+        self._fail(FailureKind.SERVER_ERROR, "too-large", "the answer is larger than allowed")
+
+    def _fail(self, kind: FailureKind, rule: str, message: str) -> None:
+        self._answer.fail(kind, rule, message)
+        self.is_over = True
+
+
+def _is_whole(data: str) -> bool:
+    return data.strip() == _DONE or _json(data) is not None
+
+
+def _json(text: str | bytes) -> object:
+    try:
+        read: object = orjson.loads(text)
+    except ValueError:
+        return None
+    return read

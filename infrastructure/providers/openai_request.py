@@ -1,0 +1,195 @@
+"""A call as a request for OpenAI's chat completions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from turnkeeper.application.ports.chat_provider import ChatCall
+from turnkeeper.domain.conversation import ToolSpec
+from turnkeeper.domain.model import Endpoint
+from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
+from turnkeeper.infrastructure.providers.openai_messages import messages_of
+from turnkeeper.infrastructure.providers.refused_parameters import Refusal, value_json
+
+PATH = "/chat/completions"
+
+_FIXED = frozenset({"model", "messages", "stream", "tools"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIRequest:
+    """Where a call goes, and with what body.
+
+    Attributes:
+        dialect: In which it is written.
+        endpoint: The custom endpoint, or None for the provider's own address.
+        base_url: Up to and with the version.
+        model: The name in the request.
+        body: Its fields.
+    """
+
+    dialect: Dialect
+    endpoint: Endpoint | None
+    base_url: str
+    model: str
+    body: dict[str, Any] = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address to post to."""
+        return self.base_url if self.base_url.endswith(PATH) else f"{self.base_url}{PATH}"
+
+    @property
+    def payload(self) -> bytes:
+        """The body as JSON; half a character, which JSON in UTF-8 cannot hold, is replaced."""
+        try:
+            return orjson.dumps(self.body)
+        except TypeError:
+            return orjson.dumps(_sound(self.body))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields that the call can do without."""
+        return {name: value for name, value in self.body.items() if name not in _FIXED}
+
+    def without(self, refusals: frozenset[Refusal]) -> "OpenAIRequest":
+        """The request without what is refused."""
+        body = {
+            name: value
+            for name, value in self.body.items()
+            if name in _FIXED or not _is_refused(name, value, refusals)
+        }
+        return replace(self, body=_renamed(self.body, body, refusals))
+
+
+def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
+    """The request for a call, refused by nobody yet."""
+    endpoint = call.endpoint
+    model = (endpoint.model_name or endpoint.label) if endpoint else call.model.name
+    fields: dict[str, Any] = {
+        "model": model,
+        "messages": messages_of(call, dialect),
+        "stream": True,
+    }
+    if dialect.asks_for_usage:
+        fields["stream_options"] = {"include_usage": True}
+    if call.conversation.tools:
+        fields["tools"] = [_tool(tool) for tool in call.conversation.tools]
+    fields |= _sampling(call, dialect)
+    fields |= _output(call, dialect)
+    fields |= _effort(call, dialect)
+    if endpoint and endpoint.num_ctx and dialect.takes_context_size:
+        fields["options"] = {"num_ctx": endpoint.num_ctx}
+    if _goes_on(call):
+        fields |= dict(dialect.prefix_flags)
+    return OpenAIRequest(
+        dialect=dialect,
+        endpoint=endpoint,
+        base_url=_base_url(call, dialect),
+        model=model,
+        body=fields,
+    )
+
+
+def _goes_on(call: ChatCall) -> bool:
+    return bool(call.prefill) and call.model.capabilities.prefix_completion
+
+
+def _base_url(call: ChatCall, dialect: Dialect) -> str:
+    if call.endpoint:
+        return call.endpoint.base_url.rstrip("/")
+    if _goes_on(call) and dialect.prefix_base_url:
+        return dialect.prefix_base_url
+    return dialect.base_url
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": orjson.Fragment(tool.schema_json),
+    }
+    return {"type": "function", "function": function}
+
+
+def _sampling(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in _set(call, dialect)
+        if name in dialect.sampling and name not in call.sampling.disabled
+    }
+
+
+def _set(call: ChatCall, dialect: Dialect) -> Iterator[tuple[str, Any]]:
+    sampling = call.sampling
+    for name in (
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "frequency_penalty",
+        "presence_penalty",
+    ):
+        if (value := getattr(sampling, name)) is not None:
+            yield name, value
+    if sampling.stop:
+        yield "stop", list(sampling.stop[: dialect.most_stops])
+    if sampling.logit_bias:
+        yield "logit_bias", dict(sampling.logit_bias)
+
+
+def _output(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
+    names = {MAX_TOKENS, MAX_COMPLETION_TOKENS, "max_output_tokens"}
+    if call.max_output_tokens is None or names & call.sampling.disabled:
+        return {}
+    return {dialect.output_field: call.max_output_tokens}
+
+
+def _effort(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
+    effort = call.sampling.reasoning_effort
+    name = dialect.effort_field
+    if effort in (None, "", "auto") or not name or "reasoning_effort" in call.sampling.disabled:
+        return {}
+    if effort == "none" and not call.model.capabilities.reasoning:
+        return {}
+    word = dict(dialect.efforts).get(effort, effort)
+    match name:
+        case "reasoning":
+            return {name: {"effort": word}}
+        case "thinking":
+            return {name: {"type": word}}
+    return {name: word}
+
+
+def _sound(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list():
+            return [_sound(entry) for entry in value]
+        case dict():
+            return {_sound(name): _sound(entry) for name, entry in value.items()}
+    return value
+
+
+def _is_refused(name: str, value: object, refusals: frozenset[Refusal]) -> bool:
+    return bool(refusals) and bool({(name, None), (name, value_json(value))} & refusals)
+
+
+_OTHER_NAME = {
+    MAX_TOKENS: MAX_COMPLETION_TOKENS,
+    MAX_COMPLETION_TOKENS: MAX_TOKENS,
+}
+
+
+def _renamed(
+    asked: dict[str, Any], body: dict[str, Any], refusals: frozenset[Refusal]
+) -> dict[str, Any]:
+    """Where only the name of the longest answer is refused, it goes by its other name."""
+    for name, other in _OTHER_NAME.items():
+        refused = name in asked and name not in body and (name, None) in refusals
+        if refused and not _is_refused(other, asked[name], refusals):
+            return {**body, other: asked[name]}
+    return body

@@ -1,0 +1,152 @@
+"""HTTP calls: streams and JSON, over connections that are used again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import requests
+from requests.structures import CaseInsensitiveDict
+from urllib3.response import HTTPResponse
+
+from turnkeeper.application.ports.runner import Stop
+from turnkeeper.infrastructure.http_adapter import RoutedRequest, WiredAdapter
+from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.http_prepared import Preparer
+from turnkeeper.infrastructure.http_request import HttpRequest
+from turnkeeper.infrastructure.http_stream import HttpStream
+from turnkeeper.infrastructure.wire import WIRE, Wire
+
+__all__ = ["HttpClient", "HttpError", "HttpErrorKind", "HttpJson", "HttpRequest", "HttpStream"]
+
+_NO_JSON = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpJson:
+    """A reply of JSON.
+
+    Attributes:
+        value: What the body says; None also for an error whose body is no JSON.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    value: Any
+
+
+class HttpClient:
+    """Calls over one pool of connections. Safe to use from several threads.
+
+    It follows no redirect, retries nothing, keeps no cookie, and reads neither `.netrc` nor the
+    environment.
+
+    Args:
+        user_agent: What it calls itself.
+        connect_timeout_s: The longest wait for a connection with its TLS.
+        pool_size: Connections that are kept for each host.
+        verify: True, a path of certificates to trust, or False to trust everybody.
+        proxies: By scheme, by scheme://host, or for "all"; None for none.
+        idle_limit_s: After how long a rest a connection is not used again.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        connect_timeout_s: float = 10.0,
+        pool_size: int = 64,
+        verify: bool | str = True,
+        proxies: Mapping[str, str] | None = None,
+        idle_limit_s: float = 60.0,
+    ) -> None:
+        self._connect_timeout_s = connect_timeout_s
+        self._idle_limit_s = idle_limit_s
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.headers = CaseInsensitiveDict(
+            {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "identity"}
+        )
+        self._adapter = WiredAdapter(pool_size=pool_size, verify=verify)
+        self._session.mount("https://", self._adapter)
+        self._session.mount("http://", self._adapter)
+        self._preparer = Preparer(
+            session=self._session, adapter=self._adapter, proxies=proxies or {}
+        )
+
+    def post_stream(self, request: HttpRequest, *, stop: Stop, read_timeout_s: float) -> HttpStream:
+        """POST and return the reply once its head is there. Close it, best by `with`.
+
+        While it is open, `stop` ends whatever waits for the network; only a name that is being
+        looked up is waited for.
+
+        Args:
+            request: What to send.
+            stop: Asks to end it.
+            read_timeout_s: The longest wait for a next byte, and for all of the body to be taken.
+
+        Raises:
+            HttpError: There is no reply. A reply of any status is one.
+        """
+        return self.open_stream("POST", request, stop=stop, read_timeout_s=read_timeout_s)
+
+    def open_stream(
+        self, verb: str, request: HttpRequest, *, stop: Stop, read_timeout_s: float
+    ) -> HttpStream:
+        """As `post_stream`, with any verb."""
+        wire = Wire(
+            connect_timeout_s=self._connect_timeout_s,
+            read_timeout_s=read_timeout_s,
+            idle_limit_s=self._idle_limit_s,
+        )
+        prepared = self._preparer.prepared(verb, request)
+        forget_stop = stop.on_stop(wire.cut)
+        try:
+            with http_errors(prepared.host, wire):
+                raw = self._send(prepared.with_parts_of(request), wire)
+        except BaseException:
+            forget_stop()
+            raise
+        return HttpStream(raw, host=prepared.host, wire=wire, forget_stop=forget_stop)
+
+    def get_json(
+        self, request: HttpRequest, *, stop: Stop, limit_bytes: int, timeout_s: float
+    ) -> HttpJson:
+        """GET and return the whole reply.
+
+        Raises:
+            HttpError: There is no reply, or it is too large, too late or, with a good status, no
+                JSON.
+        """
+        with self.open_stream("GET", request, stop=stop, read_timeout_s=timeout_s) as reply:
+            body = reply.whole_body(limit_bytes, timeout_s)
+        value = _value_of(body)
+        if value is _NO_JSON and reply.status < 300:
+            host = self._preparer.prepared("GET", request).host
+            raise HttpError(
+                HttpErrorKind.BAD_REPLY, f"{host} replied with something else than JSON"
+            )
+        value = None if value is _NO_JSON else value
+        return HttpJson(status=reply.status, headers=reply.headers, value=value)
+
+    def close(self) -> None:
+        """Close the connections that rest; those in use are closed by their streams."""
+        self._preparer.forget()
+        self._session.close()
+
+    def _send(self, call: RoutedRequest, wire: Wire) -> HTTPResponse:
+        wire.check()
+        token = WIRE.set(wire)
+        try:
+            timeout = (wire.connect_timeout_s, wire.read_timeout_s)
+            response = self._adapter.send(call, stream=True, timeout=timeout)
+        finally:
+            WIRE.reset(token)
+        return cast(HTTPResponse, response.raw)
+
+
+def _value_of(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return _NO_JSON

@@ -1,0 +1,152 @@
+"""A reply that is being read."""
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from urllib3.response import HTTPResponse
+
+from turnkeeper.infrastructure.http_body import body_pieces
+from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.wire import Wire
+from turnkeeper.infrastructure.wired_connections import WiredConnection
+
+_MOST_DRAINED_BYTES = 262_144
+
+
+class HttpStream:
+    """One reply, from its head on. Read by one thread; leaving the `with` block closes it.
+
+    A reply that was read to its end, here or by `finish`, gives its connection back for the next
+    call; any other closes it. What fails raises `HttpError`.
+
+    Attributes:
+        status: Of any class; a redirect is a reply like others.
+        headers: By name in any case; several of one name are joined by ", ".
+    """
+
+    def __init__(
+        self, raw: HTTPResponse, *, host: str, wire: Wire, forget_stop: Callable[[], object]
+    ) -> None:
+        self.status: int = raw.status
+        self.headers: Mapping[str, str] = raw.headers
+        self._raw = raw
+        self._host = host
+        self._wire = wire
+        self._forget_stop = forget_stop
+        self._pieces = self._read()
+        self._is_complete = False
+        self._is_open = True
+        self._is_kept = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body as it comes, never empty and never more than 64 KiB at once.
+
+        Asked again, it goes on behind what was read.
+        """
+        return self._pieces
+
+    def body(self, limit_bytes: int = 65_536, timeout_s: float = 5.0) -> bytes:
+        """Return the start of a body that is only read for its error, as far as it comes in time.
+
+        Raises:
+            HttpError: The call was cancelled.
+        """
+        parts = bytearray()
+        try:
+            for piece in self._pieces_within(limit_bytes, timeout_s):
+                parts += piece
+        except HttpError as error:
+            if error.kind is HttpErrorKind.CANCELLED:
+                raise
+        return bytes(parts[:limit_bytes])
+
+    def whole_body(self, limit_bytes: int, timeout_s: float) -> bytes:
+        """Return all of the body.
+
+        Raises:
+            HttpError: It is larger, did not come in time, or ended early.
+        """
+        body = b"".join(self._pieces_within(limit_bytes + 1, timeout_s))
+        if len(body) > limit_bytes:
+            message = f"the reply of {self._host} has more than {limit_bytes} bytes"
+            raise HttpError(HttpErrorKind.TOO_LARGE, message)
+        if not self._is_complete:
+            message = f"the reply of {self._host} did not end within {timeout_s:g} s"
+            raise HttpError(HttpErrorKind.READ_TIMEOUT, message)
+        return body
+
+    def finish(self, grace_s: float) -> bool:
+        """Read what is left, of bounded size, and say whether the connection can be used again.
+
+        Args:
+            grace_s: How long the other side may take to end a body that nobody needs.
+        """
+        with suppress(HttpError):
+            for _ in self._pieces_within(_MOST_DRAINED_BYTES, grace_s):
+                pass
+        self.close()
+        return self._is_kept
+
+    def close(self) -> None:
+        """Let go of the connection; a second time does nothing."""
+        self._pieces.close()
+        self._release()
+
+    def _read(self) -> Generator[bytes, None, None]:
+        with http_errors(self._host, self._wire):
+            reply = self._raw._original_response
+            assert reply is not None
+            for piece in body_pieces(reply, self.headers.get("content-encoding", "")):
+                self._wire.check()
+                yield piece
+            self._wire.check()  # the end of a body may be that of the wire
+        self._is_complete = True
+        self._release()
+
+    def _pieces_within(self, limit_bytes: int, timeout_s: float) -> Iterator[bytes]:
+        until_s = time.monotonic() + timeout_s
+        left_s = timeout_s
+        while limit_bytes > 0:
+            self._wire.limit_reads(left_s)
+            piece = next(self._pieces, None)
+            if piece is None:
+                return
+            yield piece
+            limit_bytes -= len(piece)
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                return
+
+    def _release(self) -> None:
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._forget_stop()
+        self._wire.let_go()
+        if self._is_complete and not self._wire.is_cut:
+            self._keep()
+        else:
+            self._raw.close()
+        self._raw.release_conn()
+
+    def _keep(self) -> None:
+        reply, connection = self._raw._original_response, self._raw.connection
+        assert reply is not None
+        reply.close()
+        if isinstance(connection, WiredConnection):
+            connection.rest()
+            self._is_kept = not connection.is_closed

@@ -1,0 +1,87 @@
+"""The turns that the memory adapters of one process share."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from threading import RLock
+
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.turn_store import Opening
+from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.turn import TurnResult
+from turnkeeper.infrastructure.memory.latest import Latest
+
+
+@dataclass(slots=True)
+class Turn:
+    """What is known of one turn. It runs until it has a result or was given up."""
+
+    opening: Opening
+    epoch: int
+    alive_until: datetime
+    given_up: bool = False
+    result: TurnResult | None = None
+    signal: Signal | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has neither ended nor been given up."""
+        return self.result is None and not self.given_up
+
+
+class Register:
+    """All turns by id and by key.
+
+    Attributes:
+        clock: The one clock of the store.
+        lock: Guards everything here, and what the adapters decide by it.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.lock = RLock()
+        self._turns: Latest[str, Turn] = Latest()
+        self._keys: Latest[tuple[str, str], str] = Latest()
+
+    def add(self, turn: Turn) -> None:
+        """Enter a turn under its id and its key."""
+        self._turns[turn.opening.turn_id] = turn
+        if turn.opening.turn_key:
+            self._keys[_key(turn)] = turn.opening.turn_id
+
+    def get(self, turn_id: str) -> Turn | None:
+        """The turn of that id."""
+        return self._turns.get(turn_id)
+
+    def same_as(self, opening: Opening) -> Turn | None:
+        """The turn of the same key, or of the same id."""
+        turn_id = self._keys.get((str(opening.server), opening.turn_key), opening.turn_id)
+        return self._turns.get(turn_id)
+
+    def is_current(self, turn_id: str, epoch: int) -> bool:
+        """Whether the turn runs, and under this epoch."""
+        turn = self._turns.get(turn_id)
+        return turn is not None and turn.is_running and turn.epoch == epoch
+
+    def is_alive(self, turn: Turn) -> bool:
+        """Whether it runs and gave a sign of life in time."""
+        return turn.is_running and turn.alive_until > self.clock.now()
+
+    def give_up(self, turn: Turn) -> None:
+        """Let what the turn still writes find another epoch, and its key be free."""
+        turn.given_up = True
+        turn.epoch += 1
+        self._keys.pop(_key(turn), None)
+
+    def in_channel(self, server: str, channel_id: str) -> tuple[Turn, ...]:
+        """The turns that are not over in a channel, oldest first."""
+        return tuple(
+            turn
+            for turn in self._turns.values()
+            if turn.is_running
+            and turn.opening.channel_id == channel_id
+            and str(turn.opening.server) == server
+        )
+
+
+def _key(turn: Turn) -> tuple[str, str]:
+    return str(turn.opening.server), turn.opening.turn_key

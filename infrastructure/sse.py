@@ -1,0 +1,208 @@
+"""Server-sent events, out of bytes that come in pieces of any size."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sseclient
+
+from turnkeeper.infrastructure.line_ends import PlainLineEnds
+
+_FIELDS = frozenset({b"data", b"event", b"id", b"retry"})
+_RAW_CHARS = 65_536  # how much is kept of what is no event
+_MANY_LINES = 64  # sseclient joins line by line, which is quadratic for an event of many lines
+_LF = 10
+
+
+class EventTooLarge(Exception):
+    """An event is larger than the reader allows; nothing behind it can be read."""
+
+
+@dataclass(slots=True)
+class SseEvent:
+    """One event; `event` is "message" where the stream gave no name, and `data` may be empty.
+
+    Not frozen: one is made for each piece of a stream.
+    """
+
+    event: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class SseTail:
+    """What a stream held besides its events.
+
+    Attributes:
+        unterminated: The last event, if the stream ended without the blank line behind it: cut
+            off, or whole and carelessly ended. Else None.
+        raw: Lines that are no event stream at all, such as an error in bare JSON, and then
+            whatever stood behind the last event; of much text only the end.
+    """
+
+    unterminated: SseEvent | None
+    raw: str
+
+
+class SseReader:
+    """Reads one stream. Line ends may be of any kind, and mixed; broken UTF-8 is replaced.
+
+    What an event costs grows with its size, not with the number of its pieces.
+
+    Args:
+        max_event_bytes: The largest event that is read.
+
+    Attributes:
+        comments: How many comment lines have come; providers keep a connection alive with them.
+    """
+
+    def __init__(self, *, max_event_bytes: int = 8 * 1024 * 1024) -> None:
+        self.comments = 0
+        self._max_event_bytes = max_event_bytes
+        self._is_broken = False
+        self._line_ends = PlainLineEnds()
+        self._begun = bytearray()  # the block that is not complete; never starts with a line end
+        self._strays = _Strays()
+        self._client = _Client()
+
+    def feed(self, chunk: bytes) -> list[SseEvent]:
+        """Return the events that `chunk` completes.
+
+        Raises:
+            EventTooLarge: An event is larger than allowed. Events before it were returned.
+        """
+        if self._is_broken:
+            raise self._too_large()
+        chunk = self._line_ends.plain(chunk)
+        begun = self._begun
+        if begun:
+            if _LF not in chunk or not self._completes(chunk):
+                return self._keep(chunk, [])
+            begun += chunk
+            chunk = bytes(begun)
+            begun.clear()
+        *blocks, rest = chunk.split(b"\n\n")
+        events = self._events_of(blocks)
+        if rest or self._is_broken:
+            return self._keep(rest, events)
+        return events
+
+    def end(self) -> SseTail:
+        """Return what is left when the stream has ended.
+
+        Raises:
+            EventTooLarge: As in `feed`.
+        """
+        if self._is_broken:
+            raise self._too_large()
+        rest = self._line_ends.end() or bytes(self._begun)
+        fields, _ = self._sorted(rest)
+        unterminated = self._client.event_of(fields)
+        self._strays.add(rest[-4 * _RAW_CHARS :])
+        return SseTail(unterminated, self._strays.text())
+
+    def _completes(self, chunk: bytes) -> bool:
+        return b"\n\n" in chunk or (self._begun[-1] == _LF and chunk.startswith(b"\n"))
+
+    def _events_of(self, blocks: list[bytes]) -> list[SseEvent]:
+        events = []
+        for block in blocks:
+            if len(block) > self._max_event_bytes < len(block.lstrip(b"\n")):
+                self._is_broken = True
+                break
+            if block[:5] == b"data:" and _LF not in block:
+                data = block[6:] if block[5:6] == b" " else block[5:]
+                events.append(SseEvent("message", data.decode("utf-8", "replace")))
+            elif event := self._event_of(block):
+                events.append(event)
+        return events
+
+    def _event_of(self, block: bytes) -> SseEvent | None:
+        fields, strays = self._sorted(block)
+        if strays:
+            self._strays.add(b"\n".join(strays))
+        return self._client.event_of(fields)
+
+    def _sorted(self, block: bytes) -> tuple[list[bytes], list[bytes]]:
+        """Return the fields, none if there is no data among them, and the lines that are none."""
+        fields, strays, has_data = [], [], False
+        for line in block.split(b"\n"):
+            name = line.partition(b":")[0]
+            if name in _FIELDS:
+                fields.append(line)
+                has_data = has_data or name == b"data"
+            elif name:
+                strays.append(line)
+            elif line:
+                self.comments += 1
+        return fields if has_data else [], strays
+
+    def _keep(self, rest: bytes, events: list[SseEvent]) -> list[SseEvent]:
+        self._begun += rest if self._begun else rest.lstrip(b"\n")
+        # One more, since the last byte may be half of the blank line.
+        if len(self._begun) > self._max_event_bytes + 1:
+            self._is_broken = True
+        if self._is_broken:
+            self._begun.clear()
+            if not events:
+                raise self._too_large()
+        return events
+
+    def _too_large(self) -> EventTooLarge:
+        return EventTooLarge(f"an event has more than {self._max_event_bytes} bytes")
+
+
+class _Client:
+    """Hands one block after another to one `SSEClient`, as making one costs more than an event."""
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._events: Iterator[sseclient.Event] | None = None
+
+    def event_of(self, fields: list[bytes]) -> SseEvent | None:
+        """Return the event that these lines make, data among them, or None without lines."""
+        if not fields:
+            return None
+        text = b"\n".join(fields).decode("utf-8", "replace")
+        if len(fields) > _MANY_LINES:
+            return _event_of_many_lines(text)
+        self._blocks.append(text.encode() + b"\n\n")
+        if self._events is None:
+            self._events = sseclient.SSEClient(_taken(self._blocks)).events()
+        event = next(self._events)
+        return SseEvent(event.event, event.data)
+
+
+def _taken(blocks: list[bytes]) -> Iterator[bytes]:
+    while blocks:
+        yield blocks.pop()
+
+
+def _event_of_many_lines(text: str) -> SseEvent:
+    name, data = "", []
+    for line in text.split("\n"):
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
+    return SseEvent(name or "message", "\n".join(data))
+
+
+class _Strays:
+    """The last lines that are no events."""
+
+    def __init__(self) -> None:
+        self._texts: deque[str] = deque()
+        self._size = 0
+
+    def add(self, lines: bytes) -> None:
+        text = lines.decode("utf-8", "replace")[-_RAW_CHARS:]
+        self._texts.append(text)
+        self._size += len(text)
+        while self._size > _RAW_CHARS:
+            self._size -= len(self._texts.popleft())
+
+    def text(self) -> str:
+        return "\n".join(self._texts).strip()

@@ -181,7 +181,11 @@ def _the_server_is_charged_only_for_its_own_answer(seen: _Seen) -> Iterator[str]
     last, end = seen.last_ended, seen.end
     if last is None or end is None or end.responses == 0:
         yield "a unit was used without a persona response"
-    elif seen.attempts[last.attempt_no].route is not Route.SERVER:
+        return
+    attempt = seen.attempts.get(last.attempt_no)
+    if attempt is None:
+        yield f"a unit was used for attempt {last.attempt_no}, which was never planned"
+    elif attempt.route is not Route.SERVER:
         yield "a unit was used for an answer on personal credentials"
 
 

@@ -1,0 +1,235 @@
+"""From a stream's text to messages, in both ways of delivering."""
+
+from threading import Event
+
+import pytest
+from builders import a_request
+from fakes import FrozenClock
+
+from turnkeeper.application.deliver_stream import DeliverStream
+from turnkeeper.application.mailbox import Mailbox
+from turnkeeper.application.outlet import Outlet
+from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.poster import Poster
+from turnkeeper.application.recorder import Recorder
+from turnkeeper.application.stage import Stage
+from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.deadline import NEVER
+from turnkeeper.domain.errors import SinkError, StoreUnavailable
+from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageTakenBack
+from turnkeeper.infrastructure.memory.journal import MemoryJournal
+from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.sink import MemorySink
+
+PARAGRAPH = "Some words that fill a line. " * 30 + "\n\n"
+
+
+class DeadLedger(MemoryLedger):
+    """A ledger that can be switched off, or whose turn was given up."""
+
+    is_dead = False
+    is_given_up = False
+
+    def intend(self, intent: object, **more: object) -> bool:  # type: ignore[override]
+        if self.is_dead:
+            raise StoreUnavailable("the store is away")
+        return not self.is_given_up
+
+
+class Delivering:
+    """One invocation's delivery into a memory sink."""
+
+    def __init__(self, sink: MemorySink | None = None, *, holds: bool = False) -> None:
+        self.sink = sink or MemorySink()
+        self.clock = FrozenClock()
+        self.recorder = Recorder("turn", self.clock)
+        self.mailbox = Mailbox()
+        request = a_request()
+        stage = Stage(
+            request=request,
+            sink=self.sink,
+            target=self.sink.prepare(request),
+            deadline=NEVER,
+            recorder=self.recorder,
+            mailbox=self.mailbox,
+        )
+        self.ledger = DeadLedger(Register(self.clock), journal=MemoryJournal())
+        self.poster = Poster(stage=stage, ledger=self.ledger, epoch=1)
+        cleared = Event()
+        cleared.set()
+        self.outlet = Outlet(poster=self.poster, invocation_no=0, cleared=cleared)
+        self.stream = DeliverStream(
+            outlet=self.outlet, target=stage.target, clock=self.clock, holds=holds
+        )
+
+    @property
+    def texts(self) -> list[str]:
+        return [message.text for message in self.sink.channel.messages]
+
+
+class TestSegments:
+    def test_a_short_answer_is_one_message_at_its_end(self) -> None:
+        delivering = Delivering()
+        delivering.stream.text("Hel")
+        delivering.stream.text("lo.")
+        before = delivering.texts
+
+        delivering.stream.finish()
+
+        assert (before, delivering.texts) == ([], ["Hello."])
+
+    def test_a_long_answer_goes_out_in_whole_paragraphs(self) -> None:
+        delivering = Delivering()
+        for _ in range(3):
+            delivering.stream.text(PARAGRAPH)
+
+        assert delivering.texts == [(PARAGRAPH * 2).strip()]
+
+    def test_what_is_delivered_can_be_asked(self) -> None:
+        delivering = Delivering()
+        delivering.stream.text(PARAGRAPH * 2 + "And a")
+
+        assert delivering.stream.delivered_text == (PARAGRAPH * 2).strip()
+
+    def test_what_was_dropped_is_not_posted(self) -> None:
+        delivering = Delivering()
+        delivering.stream.text("half a sen")
+        delivering.stream.drop()
+        delivering.stream.finish()
+
+        assert delivering.texts == []
+
+    def test_held_text_waits_for_the_end(self) -> None:
+        delivering = Delivering(holds=True)
+        delivering.stream.text(PARAGRAPH * 3)
+        before = delivering.texts
+
+        delivering.stream.finish()
+
+        assert before == []
+        assert "".join(delivering.texts).count("fill a line") == 90
+
+
+class TestGrowing:
+    def growing(self, interval_s: float = 1.0, max_chars: int = 2000) -> Delivering:
+        return Delivering(MemorySink(edit_interval_s=interval_s, max_chars=max_chars))
+
+    def test_the_first_text_is_posted_at_once(self) -> None:
+        delivering = self.growing()
+
+        delivering.stream.text("Hel")
+
+        assert delivering.texts == ["Hel"]
+
+    def test_it_is_edited_no_more_often_than_it_may(self) -> None:
+        delivering = self.growing()
+        seen = []
+        for piece in ("One ", "two ", "three ", "four "):
+            delivering.stream.text(piece)
+            seen.append(delivering.texts)
+            delivering.clock.advance(0.6)
+
+        assert seen == [["One "], ["One "], ["One two three "], ["One two three "]]
+
+    def test_the_end_is_always_shown_whole(self) -> None:
+        delivering = self.growing()
+        delivering.stream.text("One ")
+        delivering.stream.text("two.")
+
+        delivering.stream.finish()
+
+        assert delivering.texts == ["One two."]
+
+    def test_a_full_message_gives_way_to_the_next(self) -> None:
+        delivering = self.growing(interval_s=0.0, max_chars=100)
+        for number in range(40):
+            delivering.stream.text(f"word{number} ")
+        delivering.stream.finish()
+
+        assert all(len(text) <= 100 for text in delivering.texts)
+        assert " ".join(delivering.texts).split() == [f"word{number}" for number in range(40)]
+
+    def test_blank_text_is_not_posted(self) -> None:
+        delivering = self.growing()
+        delivering.stream.text(" \n")
+        delivering.stream.finish()
+
+        assert delivering.texts == []
+
+
+class TestTheSeal:
+    def test_nothing_is_posted_once_it_is_sealed(self) -> None:
+        delivering = Delivering()
+        delivering.outlet.seal()
+
+        with pytest.raises(Cancelled):
+            delivering.outlet.post("late")
+        assert delivering.texts == []
+
+    def test_what_was_under_way_is_taken_back_when_it_arrives(self) -> None:
+        def sealed_meanwhile(text: str) -> None:
+            delivering.outlet.seal()
+
+        delivering = Delivering(MemorySink(trouble=sealed_meanwhile))
+
+        with pytest.raises(Cancelled):
+            delivering.outlet.post("late")
+        assert delivering.texts == []
+        assert delivering.recorder.entries[-1].event == MessageTakenBack(message_id="m1", late=True)
+
+    def test_it_names_what_is_there(self) -> None:
+        delivering = Delivering()
+        delivery = delivering.outlet.post("text")
+
+        assert delivering.outlet.seal() == (delivery,)
+
+
+class TestTheLedger:
+    def test_a_message_whose_intent_cannot_be_written_is_not_posted(self) -> None:
+        delivering = Delivering()
+        delivering.ledger.is_dead = True
+
+        with pytest.raises(StoreUnavailable):
+            delivering.outlet.post("text")
+        assert delivering.texts == []
+
+    def test_once_posting_has_begun_it_goes_on(self) -> None:
+        delivering = Delivering()
+        delivering.outlet.post("one")
+        delivering.ledger.is_dead = True
+
+        delivering.outlet.post("two")
+
+        assert delivering.texts == ["one", "two"]
+        events = [entry.event for entry in delivering.recorder.entries]
+        assert EffectFailed(effect="ledger", cause="the store is away") in events
+
+    def test_what_could_not_be_written_goes_with_the_next_write(self) -> None:
+        delivering = Delivering()
+        delivering.outlet.post("one")
+        delivering.ledger.is_dead = True
+        delivering.outlet.post("two")
+
+        fates = delivering.poster.fates()
+
+        assert [delivery.text for _, delivery in fates.posted] == ["one", "two"]
+        posted = [e.event for e in delivering.recorder.take() if isinstance(e.event, MessagePosted)]
+        assert len(posted) == 2
+
+    def test_a_turn_that_was_given_up_posts_nothing(self) -> None:
+        delivering = Delivering()
+        delivering.ledger.is_given_up = True
+
+        with pytest.raises(Cancelled):
+            delivering.outlet.post("text")
+        assert delivering.texts == []
+        assert delivering.mailbox.signal is Signal.SUPERSEDED
+
+
+def test_a_bug_of_the_sink_counts_as_its_refusal() -> None:
+    def bug(text: str) -> None:
+        raise KeyError("no such thing")
+
+    with pytest.raises(SinkError, match="failed to post"):
+        Delivering(MemorySink(trouble=bug)).outlet.post("text")

@@ -96,7 +96,9 @@ class ConcludeTurn:
         key = "notice.lead" if notice.slot.is_lead else "notice.fallback"
         lines = [self._text(key, stage, model=notice.model, slot=notice.slot.number)]
         lines += [
-            self._text("notice.failure", stage, number=n, model=one.model, detail=detail(one))
+            self._text(
+                "notice.failure", stage, number=n, model=one.model, detail=self._detail(one, stage)
+            )
             for n, one in enumerate(notice.failures, start=1)
         ]
         tips = (self._text("notice.opt_out", stage),) if notice.offers_opt_out else ()
@@ -127,6 +129,17 @@ class ConcludeTurn:
         )
         return {"seconds": ceil(left_s), "back": back}
 
+    def _detail(self, failed: AttemptFailure, stage: Stage) -> str:
+        """Why an attempt failed, in our words and the provider's code: nothing it wrote itself."""
+        failure = failed.failure
+        provider = failure.provider or "the provider"
+        words = self._text(
+            f"error.{failure.kind.value}", stage, model=failed.model, provider=provider
+        )
+        marks = " ".join(str(mark) for mark in (failure.status, failure.code) if mark)
+        detail = redact(f"{words} ({marks})" if marks else words)
+        return detail if len(detail) <= MAX_DETAIL_CHARS else detail[:MAX_DETAIL_CHARS] + "..."
+
     def _text(self, key: str, stage: Stage, **values: object) -> str:
         return self._catalogue.text(key, stage.request.locale, **values)
 
@@ -147,14 +160,6 @@ _WHAT = {
     TurnStatus.TIMEOUT: "timeout",
     TurnStatus.EMPTY_RESPONSE: "empty",
 }
-
-
-def detail(failed: AttemptFailure) -> str:
-    """A failure's detail as people may read it: its kind, and what was said, redacted and cut."""
-    text = " ".join(redact(failed.failure.message).split())
-    cut = text if len(text) <= MAX_DETAIL_CHARS else text[:MAX_DETAIL_CHARS] + "..."
-    kind = failed.failure.kind.value.replace("_", " ")
-    return f"{kind} ({cut})" if cut else kind
 
 
 def _said_of(finish: Finish) -> AttemptFailure | None:

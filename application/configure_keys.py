@@ -19,11 +19,13 @@ class ConfigureKeys(ConfigureModels):
         Args:
             is_main: Whether it becomes the owner's own key; the first one always does.
         """
-        name = self._provider(provider)
+        name = self.find_provider(provider)
         key_id = self._ports.keys.add(owner, name, _pasted(key, name), is_main=is_main)
         return self._saved(owner, key_id)
 
-    def keys(self, owner: Owner | None = None, provider: str | None = None) -> tuple[SavedKey, ...]:
+    def saved_keys(
+        self, owner: Owner | None = None, provider: str | None = None
+    ) -> tuple[SavedKey, ...]:
         """The saved keys as they may be shown."""
         return self._ports.keys.keys(owner, provider)
 

@@ -1,7 +1,7 @@
 """Which models there are, and how people refer to models and endpoints."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from threading import RLock
 from typing import TypeVar
@@ -76,7 +76,7 @@ class ConfigureModels:
             made = Model.named(model) if isinstance(model, str) else model
         except ValueError as error:
             raise SettingsError(str(error)) from None
-        self._ports.providers.find(made.provider)
+        made = _known_as(made, self.find_provider(made.provider))
         self._ports.editor.save_model(made)
         return made
 
@@ -88,12 +88,12 @@ class ConfigureModels:
         """The owner's endpoints, by id."""
         return self._ports.editor.endpoints(owner)
 
-    def _provider(self, provider: str) -> str:
-        name = provider.strip().lower()
-        self._ports.providers.find(name)
-        return name
+    def find_provider(self, provider: str) -> str:
+        """The name under which a provider's keys are kept, if there is such a provider."""
+        return self._ports.providers.canonical(provider)
 
-    def _model(self, text: str) -> Model:
+    def find_model(self, text: str) -> Model:
+        """The registered model of that id or unambiguous name."""
         found = self._ports.store.find_model(text)
         if found is None:
             raise SettingsError(self._unknown(text))
@@ -102,7 +102,7 @@ class ConfigureModels:
     def _entry(self, owner: Owner, text: str) -> FallbackEntry:
         """What a text refers to: a registered model, or ``endpoint:ID`` of this owner."""
         if not text.startswith(ENDPOINT):
-            return ModelEntry(model=self._model(text))
+            return ModelEntry(model=self.find_model(text))
         endpoints = self.endpoints(owner)
         for endpoint in endpoints:
             if text == f"{ENDPOINT}{endpoint.id}":
@@ -127,6 +127,8 @@ def reference_of(entry: FallbackEntry) -> FallbackRef:
             return FallbackRef(kind="model", id=model.id)
         case EndpointEntry(endpoint=endpoint):
             return FallbackRef(kind="custom_endpoint", id=str(endpoint.id))
+        case BrokenEntry(name=name) if name.startswith(ENDPOINT):
+            return FallbackRef(kind="custom_endpoint", id=name.removeprefix(ENDPOINT))
         case BrokenEntry(name=name):
             return FallbackRef(kind="model", id=name)
 
@@ -162,3 +164,9 @@ def paired(
     """The pairs with one of them changed; None takes it out."""
     others = tuple(pair for pair in pairs if pair[0] != name)
     return others if value is None else (*others, (name, value))
+
+
+def _known_as(model: Model, provider: str) -> Model:
+    """The model under its provider's own name, if an alias was given."""
+    by_name = model.id == f"{model.provider}:{model.name}"
+    return replace(model, provider=provider, id=f"{provider}:{model.name}" if by_name else model.id)

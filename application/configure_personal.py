@@ -70,7 +70,7 @@ class ConfigurePersonal(ConfigureModels):
             return self._save_personal(replace(self.personal(user_id), server_fallback=allowed))
 
     def _row(self, user_id: str, row: SavedProvider, model: str | None) -> SavedProvider:
-        row = replace(row, provider=self._provider(row.provider), sampling=sound(row.sampling))
+        row = replace(row, provider=self.find_provider(row.provider), sampling=sound(row.sampling))
         if model is None:
             return row
         entry = self._entry(Owner.user(user_id), model)
@@ -78,7 +78,7 @@ class ConfigurePersonal(ConfigureModels):
             case ModelEntry(model=found) if found.provider == row.provider:
                 return replace(row, model=found, endpoint=None)
             case EndpointEntry(endpoint=found) if found.provider == row.provider:
-                stands_for = self._model(found.model_id) if found.model_id else None
+                stands_for = self.find_model(found.model_id) if found.model_id else None
                 return replace(row, model=stands_for, endpoint=found)
             case _:
                 raise SettingsError(f"{model!r} is not a model of {row.provider}")
@@ -95,8 +95,6 @@ class ConfigurePersonal(ConfigureModels):
 
 
 def _primary_of(row: SavedProvider | None, owner: Owner) -> FallbackEntry | None:
-    if row is None or row.model is None:
-        return None
-    if row.endpoint is not None:
+    if row is not None and row.endpoint is not None:
         return EndpointEntry(endpoint=row.endpoint, owner=owner)
-    return ModelEntry(model=row.model)
+    return ModelEntry(model=row.model) if row is not None and row.model is not None else None

@@ -54,7 +54,7 @@ class ConfigureRules(ConfigureServer):
             settings = self.server(server_id)
             if provider is None:
                 return self._save_server(replace(settings, sampling=sound(sampling)))
-            name = self._provider(provider)
+            name = self.find_provider(provider)
             rows = {row.provider: row for row in settings.providers}
             rows[name] = SavedProvider(provider=name, sampling=sound(sampling))
             by_name = tuple(rows[one] for one in sorted(rows))

@@ -67,7 +67,7 @@ class ConfigureServer(ConfigureModels):
         """Let another model lead in one channel and its threads; None takes that back."""
         with self._ports.changing:
             settings = self.server(server_id)
-            chosen = None if model is None else self._model(model)
+            chosen = None if model is None else self.find_model(model)
             models = paired(settings.channel_models, channel_id, chosen)
             return self._save_server(replace(settings, channel_models=models))
 
@@ -77,9 +77,15 @@ class ConfigureServer(ConfigureModels):
         """Let another model lead where one persona answers; None takes that back."""
         with self._ports.changing:
             settings = self.server(server_id)
-            chosen = None if model is None else self._model(model)
+            chosen = None if model is None else self.find_model(model)
             models = paired(settings.persona_models, persona_id, chosen)
             return self._save_server(replace(settings, persona_models=models))
+
+    def reset_server(self, server_id: str) -> ServerSettings:
+        """Set nothing any more, as before the first change; keys and endpoints stay."""
+        with self._ports.changing:
+            version = self.server(server_id).version
+            return self._save_server(ServerSettings(server_id=server_id, version=version))
 
     def _save_server(self, settings: ServerSettings) -> ServerSettings:
         randomizer = settings.randomizer and _has_a_choice(settings)

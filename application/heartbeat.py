@@ -33,6 +33,7 @@ class Heartbeat:
         self._clock = clock
         self._lock = Lock()  # guards whether it beats, so that no turn is left without
         self._beats = False
+        self._flushing = Lock()  # so that what one flush has taken up is not missed by another
 
     def ensure(self) -> None:
         """Beat from now on; called once a turn has entered."""
@@ -44,13 +45,18 @@ class Heartbeat:
 
     def beat(self) -> bool:
         """Do what is due now; False where something has to be tried again."""
-        running = self._running.ids
-        extended = _tried(lambda: self._extend(running)) if running else None
-        flushed = (self._settle.flush(), self._settle.flush_late())
-        return extended is None and flushed == (None, None)
+        opened = self._running.opened
+        extended = _tried(lambda: self._extend(opened)) if opened else None
+        return self.flush() and extended is None
 
-    def _extend(self, running: tuple[str, ...]) -> None:
-        for turn_id in self._turns.extend(running, alive_s=ALIVE_S):
+    def flush(self) -> bool:
+        """Write what could not be written before, or was not due; False where it still waits."""
+        with self._flushing:
+            causes = (_tried(self._settle.flush), _tried(self._settle.flush_late))
+        return causes == (None, None)
+
+    def _extend(self, opened: tuple[str, ...]) -> None:
+        for turn_id in self._turns.extend(opened, alive_s=ALIVE_S):
             self._running.signal(turn_id, Signal.SUPERSEDED)
 
     def _beat_on(self, stop: Stop) -> None:
@@ -72,10 +78,9 @@ class Heartbeat:
             return True
 
 
-def _tried(effect: Callable[[], object]) -> str | None:
+def _tried(effect: Callable[[], str | None]) -> str | None:
     """Why it could not be done, or None."""
     try:
-        effect()
+        return effect()
     except Exception as error:  # noqa: BLE001 - a beat that fails must not be the last one
         return str(error) or type(error).__name__
-    return None

@@ -13,9 +13,8 @@ from turnkeeper.domain.admission import (
     cooldown_check,
     quota_check,
 )
-from turnkeeper.domain.model import Model
 from turnkeeper.domain.owner import Owner, Route
-from turnkeeper.domain.plan import Plan
+from turnkeeper.domain.plan import FallbackEntry, Plan
 from turnkeeper.domain.planning import (
     goes_personal,
     override_of,
@@ -116,14 +115,14 @@ class PlanTurn:
             content_filter=draft.content_filter,
         )
 
-    def override(self, request: TurnRequest) -> Model | None:
-        """The model that the request names, or None."""
+    def override(self, request: TurnRequest) -> FallbackEntry | None:
+        """What the request names in place of the lead, or None."""
         if request.llm_override is None:
             return None
         return override_of(request.llm_override, self._store.find_model(request.llm_override))
 
     def _personal(
-        self, request: TurnRequest, personal: PersonalSettings, override: Model | None
+        self, request: TurnRequest, personal: PersonalSettings, override: FallbackEntry | None
     ) -> _Draft:
         read: list[ServerSettings] = []
 
@@ -142,7 +141,7 @@ class PlanTurn:
             content_filter=filtered,
         )
 
-    def _server(self, request: TurnRequest, turn_id: str, override: Model | None) -> _Draft:
+    def _server(self, request: TurnRequest, turn_id: str, override: FallbackEntry | None) -> _Draft:
         server = self._known.server(request.server_id)
         attempts = server_attempts(request, server, override, self._dice.below)
         return _Draft(

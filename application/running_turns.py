@@ -4,11 +4,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Condition
+from threading import Condition, Event
 
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import AlreadyRunning, Busy, Closed
+from turnkeeper.domain.events import Entry, TurnStarted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +20,18 @@ class RunningTurn:
         turn_id: Its id.
         place: Server and channel in which it speaks.
         mailbox: Where signals reach it.
+        opened: Set once the store knows the turn.
     """
 
     turn_id: str
     place: tuple[str, str]
     mailbox: Mailbox = field(default_factory=Mailbox)
+    opened: Event = field(default_factory=Event)
+
+    def listen(self, entry: Entry) -> None:
+        """Hear from the turn's journal that it was opened."""
+        if isinstance(entry.event, TurnStarted):
+            self.opened.set()
 
 
 class RunningTurns:
@@ -61,6 +69,12 @@ class RunningTurns:
         """The ids of the turns that run, oldest first."""
         with self._changed:
             return tuple(self._running)
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """Those of them that the store knows; one that waits for its channel is not opened yet."""
+        with self._changed:
+            return tuple(turn.turn_id for turn in self._running.values() if turn.opened.is_set())
 
     def within(self, place: tuple[str, str]) -> tuple[str, ...]:
         """The ids of the turns that speak there, oldest first."""

@@ -1,6 +1,7 @@
 """What is written when a turn is over: its quota unit, bookings, messages, journal and result."""
 
 from collections import deque
+from contextlib import suppress
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.turn_store import Closing, TurnStore
@@ -47,7 +48,7 @@ class SettleTurn:
 
     def flush_late(self) -> str | None:
         """Write the entries that came late; returns why they have to wait, or None."""
-        entries = tuple(self._late.popleft() for _ in range(len(self._late)))
+        entries = self._taken_late()
         if not entries:
             return None
         try:
@@ -56,3 +57,10 @@ class SettleTurn:
             self._late.extend(entries)
             return str(error)
         return None
+
+    def _taken_late(self) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        with suppress(IndexError):  # the end, or another thread took the last one
+            while True:
+                entries.append(self._late.popleft())
+        return tuple(entries)

@@ -58,7 +58,7 @@ ENGLISH: Mapping[str, str] = MappingProxyType(
         "notice.title": "Another model answered",
         "notice.fallback": "{model} (fallback {slot}) answered, since:",
         "notice.lead": "{model} (this route's first model) answered, since:",
-        "notice.failure": "{number}. `{model}` failed: {detail}",
+        "notice.failure": "{number}. `{model}`: {detail}",
         "notice.opt_out": "The server's models answered in place of your own. You can turn this "
         "off in your personal settings, under Models > Fallbacks.",
     }

@@ -46,14 +46,14 @@ def server_route_of(
 
 
 def personal_attempts(
-    request: TurnRequest, personal: PersonalSettings, override: Model | None, below: Below
+    request: TurnRequest, personal: PersonalSettings, override: FallbackEntry | None, below: Below
 ) -> tuple[Attempt, ...]:
     """The attempts on the user's own credentials."""
     row = personal.text_route
     owner = Owner.user(personal.user_id)
     if row is None:
         return ()
-    members = pool(_overridden(_personal_primary(row, owner), override), personal.chain)
+    members = pool(override or _personal_primary(row, owner), personal.chain)
     led = _randomized(members, row.randomizer, below)
     return _numbered(led, Route.PERSONAL, owner, 0, lambda provider: row.sampling)
 
@@ -61,13 +61,13 @@ def personal_attempts(
 def server_attempts(
     request: TurnRequest,
     server: ServerSettings,
-    override: Model | None,
+    override: FallbackEntry | None,
     below: Below,
     *,
     start_no: int = 0,
 ) -> tuple[Attempt, ...]:
     """The attempts on the server's credentials."""
-    primary = _overridden(_server_primary(request, server), override)
+    primary = override or _server_primary(request, server)
     led = _randomized(pool(primary, server.chain), server.randomizer, below)
     saved = {row.provider: row.sampling for row in server.providers}
 
@@ -77,11 +77,19 @@ def server_attempts(
     return _numbered(led, Route.SERVER, Owner.server(server.server_id), start_no, sampling)
 
 
-def override_of(text: str | None, registered: Model | None) -> Model | None:
-    """The model that a request names: as registered, with its true limits, else by name alone."""
+def override_of(text: str | None, registered: Model | None) -> FallbackEntry | None:
+    """What a request names in place of the lead: as registered, with its true limits, else by name.
+
+    A text that names no model comes back broken, with its cause; the chain still follows it.
+    """
     if text is None:
         return None
-    return registered if registered is not None else Model.named(text)
+    if registered is not None:
+        return ModelEntry(model=registered)
+    try:
+        return ModelEntry(model=Model.named(text))
+    except ValueError as error:
+        return BrokenEntry(name=text or "(empty)", cause=str(error))
 
 
 def _personal_primary(row: SavedProvider, owner: Owner) -> FallbackEntry:
@@ -106,10 +114,6 @@ def _server_primary(request: TurnRequest, server: ServerSettings) -> FallbackEnt
         or channels.get(request.parent_channel_id or "")
     )
     return ModelEntry(model=model) if model else own
-
-
-def _overridden(primary: FallbackEntry, override: Model | None) -> FallbackEntry:
-    return primary if override is None else ModelEntry(model=override)
 
 
 def _randomized(members: tuple[Member, ...], enabled: bool, below: Below) -> tuple[Member, ...]:

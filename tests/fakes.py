@@ -3,19 +3,25 @@
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from threading import Event, Lock
+from typing import Generic, TypeVar
 
 from builders import NOON
 
+from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.providers import Providers
-from turnkeeper.application.ports.runner import Stop
+from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
+from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, StreamFailed, TextDelta
+from turnkeeper.infrastructure.threads import ThreadStop
+
+T = TypeVar("T")
 
 
 class FrozenClock(Clock):
@@ -145,3 +151,105 @@ class OneProvider(Providers):
         if name in {"nowhere", "unknown"}:
             raise SettingsError(f"there is no provider {name!r}; there are: wall")
         return self._provider
+
+    def canonical(self, name: str) -> str:
+        self.find(name)
+        return name.strip().lower()
+
+
+class Stalled(Exception):
+    """Nothing more comes from a script; only an `InlineRunner` understands it.
+
+    Args:
+        settles: Whether it ends once it is stopped.
+    """
+
+    def __init__(self, *, settles: bool = True) -> None:
+        super().__init__("the script stalls")
+        self.settles = settles
+
+
+def stalls(*pieces: str, settles: bool = True) -> Script:
+    """Some text, then nothing."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        for piece in pieces:
+            yield TextDelta(piece)
+        raise Stalled(settles=settles)
+
+    return script
+
+
+def hears(mailbox: Mailbox, signal: Signal, then: Script) -> Script:
+    """The same script, but a signal comes while the provider is asked."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        mailbox.put(signal)
+        yield from then(call, stop)
+
+    return script
+
+
+class InlineWork(Work[T], Generic[T]):
+    """Work that is done by whoever waits for it; waiting for one that stalls lets time pass."""
+
+    def __init__(self, work: Callable[[Stop], T], clock: FrozenClock) -> None:
+        self.stop = ThreadStop()
+        self._work = work
+        self._clock = clock
+        self._values: list[T] = []
+        self._error: BaseException | None = None
+
+    @property
+    def done(self) -> bool:
+        return bool(self._values) or (self._error is not None and not self._is_stuck)
+
+    def run(self) -> None:
+        if self._values or self._error is not None:
+            return
+        try:
+            self._values.append(self._work(self.stop))
+        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asks for the result
+            self._error = error
+
+    def result(self, timeout_s: float | None) -> T:
+        self.run()
+        if self._is_stuck:
+            assert timeout_s is not None, "this work would be waited for in vain"
+            self._clock.advance(timeout_s)
+            raise StillRunning("it stalls")
+        if isinstance(self._error, Stalled):
+            raise Cancelled("it stalled and was stopped")
+        if self._error is not None:
+            raise self._error
+        return self._values[0]
+
+    def abandon(self, settle_s: float) -> bool:
+        if not self.done:
+            self.stop.set()
+        return self.done
+
+    @property
+    def _is_stuck(self) -> bool:
+        error = self._error
+        return isinstance(error, Stalled) and not (error.settles and self.stop.is_set)
+
+
+class InlineRunner(Runner):
+    """Runs invocations in the thread that waits for them, and all other work at once."""
+
+    def __init__(self, clock: FrozenClock) -> None:
+        self._clock = clock
+
+    @property
+    def running(self) -> int:
+        return 0
+
+    def start(self, work: Callable[[Stop], T], name: str) -> InlineWork[T]:
+        started = InlineWork(work, self._clock)
+        if not name.startswith("invocation"):
+            started.run()
+        return started
+
+    def close(self) -> None:
+        """There is nothing to end."""

@@ -15,3 +15,11 @@ class Providers(Protocol):
             SettingsError: There is none; the message lists what there is.
         """
         ...
+
+    def canonical(self, name: str) -> str:
+        """The name under which that provider's keys are kept, whichever alias is given.
+
+        Raises:
+            SettingsError: There is none.
+        """
+        ...

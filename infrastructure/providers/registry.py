@@ -58,6 +58,17 @@ class ProviderRegistry:
             )
         return provider
 
+    def canonical(self, name: str) -> str:
+        """Return the name under which its keys are kept; ``custom:7`` stays what it is.
+
+        Raises:
+            SettingsError: There is no such provider.
+        """
+        self.find(name)
+        given = name.strip().lower()
+        with self._lock:
+            return self._aliases.get(given, given)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names under which providers are registered, in order."""

@@ -237,8 +237,16 @@ class TestTheLead:
     def test_an_override_that_is_not_registered_goes_by_its_name(self) -> None:
         override = override_of("openrouter:maker/model", None)
 
-        assert override is not None
-        assert (override.provider, override.name) == ("openrouter", "maker/model")
+        assert isinstance(override, ModelEntry)
+        assert (override.model.provider, override.model.name) == ("openrouter", "maker/model")
+
+    def test_an_override_that_names_nothing_has_a_cause_and_the_chain_follows(self) -> None:
+        attempts = server_attempts(
+            a_request(), a_server(entry("beta")), override_of("gibberish", None), LoadedDice().below
+        )
+
+        assert attempts[0].cause == "a model is written PROVIDER:NAME, not 'gibberish'"
+        assert attempts[1].model.name == "beta"
 
 
 class TestSampling:

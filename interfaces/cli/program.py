@@ -1,0 +1,81 @@
+"""The commands, and what becomes of their errors."""
+
+import signal
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from turnkeeper.domain.errors import TurnkeeperError
+from turnkeeper.domain.redact import redact
+from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.database import doctor, migrate
+from turnkeeper.interfaces.cli.demo import demo
+from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.journal import explain, turns
+from turnkeeper.interfaces.cli.keys import key
+from turnkeeper.interfaces.cli.models import fallback, model, randomizer
+from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.run import run
+
+INTERRUPTED = 130
+
+
+class Failed(click.ClickException):
+    """An error that is said in one line; the command ends with 1."""
+
+    def __init__(self, message: str, *, kind: str, as_json: bool) -> None:
+        super().__init__(message)
+        self._kind = kind
+        self._as_json = as_json
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        fail(self.message, self._kind, as_json=self._as_json)
+
+
+class Program(click.Group):
+    """Turns every exception of a command into one line and a number."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise  # click knows what to do about these
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(INTERRUPTED) from None
+        except TurnkeeperError as error:
+            kind = type(error).__name__
+            raise Failed(redact(str(error)), kind=kind, as_json=is_json(ctx)) from None
+        except Exception as error:  # noqa: BLE001 - a traceback may show what nobody may see
+            kind = type(error).__name__
+            text = f"a bug: {kind}: {redact(str(error))}; please report it"
+            raise Failed(text, kind=kind, as_json=is_json(ctx)) from None
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where this machine keeps its data, in place of TURNKEEPER_DATA_DIR.",
+)
+@click.option("--database-url", help="A Postgres database, in place of TURNKEEPER_DATABASE_URL.")
+@click.version_option(VERSION, prog_name="turnkeeper")
+@click.pass_context
+def program(context: click.Context, data_dir: Path | None, database_url: str | None) -> None:
+    """Exactly one answer to a chat turn, whatever keys, models and routes fail on the way."""
+    context.obj = Installation(data_dir=data_dir, database_url=database_url)
+
+
+for _command in (run, demo, key, model, fallback, randomizer, migrate, doctor, explain, turns):
+    program.add_command(_command)
+
+
+def main() -> None:
+    """Run the command that the arguments name; never returns."""
+    make_printable()
+    # Whoever ends it by SIGTERM is to leave no server behind either.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        program.main()
+    finally:
+        flush()

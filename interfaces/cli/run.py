@@ -1,0 +1,120 @@
+"""One turn from the command line."""
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import click
+
+from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.model import Model
+from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.turn import TurnRequest, TurnResult
+from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.owners import LOCAL, server_option
+from turnkeeper.interfaces.cli.present import json_option
+
+if TYPE_CHECKING:  # imported where it is used, so that help is there at once
+    from turnkeeper.interfaces.turnkeeper import Turnkeeper
+
+
+@click.command()
+@click.argument("prompt")
+@click.option("--model", "model", metavar="PROVIDER:NAME", help="In place of the server's own.")
+@server_option
+@click.option("--user", "user_id", help="Who asks; a user's own keys come first.")
+@click.option("--system", default="", help="What the model is told first.")
+@json_option
+@click.pass_context
+def run(context: click.Context, /, prompt: str, as_json: bool, **asked: Any) -> None:
+    """Answer PROMPT; - reads it from standard input.
+
+    Keys in the environment, such as OPENROUTER_API_KEY, stand in where the server has saved none.
+    """
+    turn_id = uuid4().hex
+    request = TurnRequest(
+        conversation=Conversation.of(_text(prompt), system=asked["system"]),
+        server_id=asked["server_id"],
+        # Its own, so that it does not wait for what runs in another terminal.
+        channel_id=f"{LOCAL}-{turn_id[:12]}",
+        user_id=asked["user_id"],
+        llm_override=asked["model"],
+    )
+    installation: Installation = context.obj
+    with installation.turnkeeper(lends_environment_keys=True) as keeper:
+        _check_model(keeper, request)
+        result = _answered(keeper, request, turn_id, as_json)
+    context.exit(0 if result.status is TurnStatus.COMPLETED else 1)
+
+
+def _text(prompt: str) -> str:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if prompt == "-" else prompt
+    if not text.strip():
+        raise click.UsageError("the prompt is empty")
+    return text
+
+
+def _check_model(keeper: "Turnkeeper", request: TurnRequest) -> None:
+    """Say what is wrong before anything is asked, where that can be known."""
+    named = request.llm_override
+    if named is None:
+        _check_server(keeper, request)
+    elif ":" not in named:
+        keeper.configure.find_model(named)
+    else:
+        try:
+            provider = Model.named(named).provider
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+        keeper.configure.find_provider(provider)
+
+
+def _check_server(keeper: "Turnkeeper", request: TurnRequest) -> None:
+    user_id = request.user_id
+    if user_id is not None and keeper.configure.personal(user_id).text_route is not None:
+        return
+    if keeper.configure.server(request.server_id).primary is None:
+        raise SettingsError(
+            f"server {request.server_id} has no model: give --model PROVIDER:NAME,"
+            " or set one with `turnkeeper model use`"
+        )
+
+
+def _answered(
+    keeper: "Turnkeeper", request: TurnRequest, turn_id: str, as_json: bool
+) -> TurnResult:
+    from turnkeeper.infrastructure.console.sink import ConsoleSink
+    from turnkeeper.infrastructure.memory.sink import MemorySink
+    from turnkeeper.interfaces.cli.events import EventLines
+
+    lines = EventLines()
+    sink, on_event = (MemorySink(), lines.event) if as_json else (ConsoleSink(), None)
+    result = _stopped_by_interrupt(
+        keeper, turn_id, lambda: keeper.run(request, sink, on_event=on_event, turn_id=turn_id)
+    )
+    if as_json:
+        lines.result(result)
+    return result
+
+
+def _stopped_by_interrupt(
+    keeper: "Turnkeeper", turn_id: str, turn: Callable[[], TurnResult]
+) -> TurnResult:
+    """Run the turn; the first interrupt stops it as a user's stop does, the second breaks it off.
+
+    It runs beside this thread, since an interrupt could hit it anywhere.
+    """
+    from turnkeeper.infrastructure.threads import ThreadRunner
+
+    runner = ThreadRunner()
+    try:
+        work = runner.start(lambda stop: turn(), "turn")
+        try:
+            return work.result(None)
+        except KeyboardInterrupt:
+            keeper.stop(turn_id)
+        return work.result(None)
+    finally:
+        runner.close()

@@ -1,0 +1,190 @@
+"""The one place where all of it is put together. A test builds every provider.
+
+Staging and tests swap an adapter by overriding its provider here, and nowhere else.
+"""
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+from dependency_injector.containers import DeclarativeContainer
+from dependency_injector.providers import (
+    Dependency,
+    Object,
+    Resource,
+    Selector,
+    ThreadSafeSingleton,
+)
+
+from turnkeeper.application.conclude_turn import ConcludeTurn
+from turnkeeper.application.configure import Configure
+from turnkeeper.application.configure_models import ConfigurePorts
+from turnkeeper.application.end_turn import EndTurn
+from turnkeeper.application.heartbeat import Heartbeat
+from turnkeeper.application.known_settings import KnownSettings
+from turnkeeper.application.open_server_route import OpenServerRoute
+from turnkeeper.application.perform_step import StepTools
+from turnkeeper.application.plan_turn import PlanTurn
+from turnkeeper.application.ports.journal import Journal
+from turnkeeper.application.ports.key_ring import KeyVault
+from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
+from turnkeeper.application.run_invocation import RunInvocation
+from turnkeeper.application.running_turns import RunningTurns
+from turnkeeper.application.settle_turn import SettleTurn
+from turnkeeper.domain.catalogue import WordBook
+from turnkeeper.domain.errors import SettingsError, TurnkeeperError
+from turnkeeper.domain.secret import Secret
+from turnkeeper.infrastructure.clock import SystemClock
+from turnkeeper.infrastructure.dice import SystemDice
+from turnkeeper.interfaces import parts
+from turnkeeper.interfaces.settings import Settings
+
+
+class Container(DeclarativeContainer):
+    """Every shared thing of one turnkeeper, built when it is first asked for."""
+
+    settings = Dependency(instance_of=Settings)
+    environment_keys: Object[Mapping[str, Secret]] = Object({})
+
+    # ── the machine ─────────────────────────────────────────────────────────────────────────
+    clock = ThreadSafeSingleton(SystemClock)
+    dice = ThreadSafeSingleton(SystemDice)
+    runner = Resource(parts.open_runner)
+    http = Resource(parts.open_http, settings)
+    vault = ThreadSafeSingleton(parts.vault_of, settings)
+    chat_providers = ThreadSafeSingleton(parts.providers_of, settings, http, clock)
+    catalogue = ThreadSafeSingleton(WordBook)
+
+    # ── the store ───────────────────────────────────────────────────────────────────────────
+    database_url = Resource(parts.open_database, settings)
+    engine = Resource(parts.open_engine, database_url, settings)
+    schema = Selector(
+        settings.provided.store,
+        postgres=ThreadSafeSingleton(parts.migrated, engine),
+        memory=Object(()),
+    )
+    postgres_stores = Resource(parts.open_postgres, engine, vault, runner)
+    memory_stores = ThreadSafeSingleton(parts.memory_of, vault, clock)
+    stores = Selector(settings.provided.store, postgres=postgres_stores, memory=memory_stores)
+    settings_store: ThreadSafeSingleton[SettingsStore] = ThreadSafeSingleton(
+        attrgetter("settings"), stores
+    )
+    settings_editor: ThreadSafeSingleton[SettingsEditor] = ThreadSafeSingleton(
+        attrgetter("editor"), stores
+    )
+    key_vault: ThreadSafeSingleton[KeyVault] = ThreadSafeSingleton(attrgetter("key_vault"), stores)
+    turns: ThreadSafeSingleton[TurnStore] = ThreadSafeSingleton(attrgetter("turns"), stores)
+    ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
+    journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
+    signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
+    keys = ThreadSafeSingleton(
+        parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
+    )
+    known = ThreadSafeSingleton(KnownSettings, settings_store)
+
+    # ── the turn ────────────────────────────────────────────────────────────────────────────
+    plan = ThreadSafeSingleton(
+        PlanTurn,
+        store=settings_store,
+        known=known,
+        turns=turns,
+        dice=dice,
+        serialize=settings.provided.serialize_channels,
+    )
+    context = ThreadSafeSingleton(PrepareContext, output_caps=settings.provided.output_caps)
+    invocation = ThreadSafeSingleton(
+        RunInvocation,
+        providers=chat_providers,
+        runner=runner,
+        clock=clock,
+        context=context,
+        limits=settings.provided.limits,
+    )
+    server_route = ThreadSafeSingleton(
+        OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice
+    )
+    tools = ThreadSafeSingleton(
+        StepTools,
+        keys=keys,
+        turns=turns,
+        ledger=ledger,
+        providers=chat_providers,
+        clock=clock,
+        context=context,
+        run=invocation,
+        open_server_route=server_route,
+        unreachable_s=settings.provided.unreachable_s,
+    )
+    conclude = ThreadSafeSingleton(ConcludeTurn, catalogue=catalogue, clock=clock)
+    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal)
+    end = ThreadSafeSingleton(EndTurn, conclude=conclude, settle=settle)
+    rules = ThreadSafeSingleton(
+        TurnRules,
+        policy=settings.provided.policy,
+        limits=settings.provided.limits,
+        channel_wait_s=settings.provided.channel_wait_s,
+    )
+    run_turn = ThreadSafeSingleton(RunGenerationTurn, plan=plan, tools=tools, end=end, rules=rules)
+
+    # ── around the turns ────────────────────────────────────────────────────────────────────
+    running = ThreadSafeSingleton(
+        RunningTurns,
+        max_turns=settings.provided.max_turns,
+        queue_s=settings.provided.queue_s,
+    )
+    heartbeat = ThreadSafeSingleton(
+        Heartbeat, running=running, turns=turns, settle=settle, runner=runner, clock=clock
+    )
+    configure = ThreadSafeSingleton(
+        Configure,
+        ThreadSafeSingleton(
+            ConfigurePorts,
+            store=settings_store,
+            editor=settings_editor,
+            keys=key_vault,
+            providers=chat_providers,
+            known=known,
+        ),
+    )
+
+
+LAST_FIRST = ("postgres_stores", "runner", "http", "engine", "database_url")
+"""What is closed, in this order: nothing is closed before what still uses it."""
+
+
+def built(settings: Settings, overrides: Mapping[str, object]) -> Container:
+    """A container with other adapters in the place of some.
+
+    Raises:
+        SettingsError: There is no such adapter.
+    """
+    container = Container(settings=settings)
+    for name, adapter in overrides.items():
+        if name not in container.providers:
+            known = ", ".join(sorted(container.providers))
+            raise SettingsError(f"there is nothing called {name!r} to override; there are: {known}")
+        container.providers[name].override(adapter)
+    return container
+
+
+def shut_down(container: Container) -> None:
+    """Give back what was opened; a part that fails does not keep the others open.
+
+    Raises:
+        TurnkeeperError: The first that failed.
+    """
+    errors: list[TurnkeeperError] = []
+    resources: dict[str, Any] = container.providers
+    for name in LAST_FIRST:
+        try:
+            resources[name].shutdown()
+        except TurnkeeperError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]

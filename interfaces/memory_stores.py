@@ -1,0 +1,44 @@
+"""The store that forgets: for tests and staging."""
+
+from functools import partial
+
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.application.ports.vault import Vault
+from turnkeeper.domain.owner import Owner, OwnerKind
+from turnkeeper.infrastructure.memory.journal import MemoryJournal
+from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
+from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
+from turnkeeper.infrastructure.memory.signals import MemorySignals
+from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.interfaces.stores import Stores
+
+
+def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
+    """All ports over one register of turns."""
+    register = Register(clock)
+    journal = MemoryJournal()
+    ledger = MemoryLedger(register, journal=journal)
+    keys = MemoryKeyRing(vault=vault, clock=clock)
+    settings = MemorySettingsStore()
+    turns = MemoryTurnStore(
+        register, ledger=ledger, keys=keys, version_of=partial(_version_of, settings)
+    )
+    return Stores(
+        settings=settings,
+        editor=settings,
+        keys=keys,
+        key_vault=keys,
+        turns=turns,
+        ledger=ledger,
+        journal=journal,
+        signals=MemorySignals(register),
+    )
+
+
+def _version_of(settings: SettingsStore, owner: Owner) -> int:
+    if owner.kind is OwnerKind.SERVER:
+        return settings.server(owner.id).version
+    return settings.personal(owner.id).version

@@ -1,0 +1,31 @@
+"""The store that is Postgres. Imported only where it is built: the driver takes its time."""
+
+from sqlalchemy import Engine
+
+from turnkeeper.application.ports.runner import Runner
+from turnkeeper.application.ports.vault import Vault
+from turnkeeper.infrastructure.postgres.journal import PostgresJournal
+from turnkeeper.infrastructure.postgres.key_ring import PostgresKeyRing
+from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
+from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
+from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
+from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
+from turnkeeper.infrastructure.postgres.signals import PostgresSignals
+from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
+from turnkeeper.interfaces.stores import Stores
+
+
+def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
+    """All ports on one engine; nothing is asked of the database yet."""
+    signals = PostgresSignals(engine, runner=runner)
+    return Stores(
+        settings=PostgresSettingsStore(engine),
+        editor=PostgresSettingsEditor(engine),
+        keys=PostgresKeyRing(engine, vault=vault),
+        key_vault=PostgresKeyVault(engine, vault=vault),
+        turns=PostgresTurnStore(engine),
+        ledger=PostgresLedger(engine),
+        journal=PostgresJournal(engine),
+        signals=signals,
+        close=signals.close,
+    )

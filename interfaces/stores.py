@@ -1,0 +1,31 @@
+"""All ports of one store, built together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from turnkeeper.application.ports.journal import Journal
+from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
+from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.turn_store import TurnStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """What one store keeps, port by port.
+
+    Attributes:
+        close: Ends what runs beside it.
+    """
+
+    settings: SettingsStore
+    editor: SettingsEditor
+    keys: KeyRing
+    key_vault: KeyVault
+    turns: TurnStore
+    ledger: Ledger
+    journal: Journal
+    signals: Signals
+    close: Callable[[], None] = lambda: None

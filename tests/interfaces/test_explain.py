@@ -1,0 +1,192 @@
+from typing import get_args
+
+import pytest
+from builders import a_failure, an_attempt
+
+from turnkeeper.domain import events
+from turnkeeper.domain.events import Entry, Event
+from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.owner import Route
+from turnkeeper.domain.plan import ServerRoute
+from turnkeeper.interfaces.explain import DECISIONS, explained
+
+STARTED = events.TurnStarted(
+    route=Route.SERVER,
+    attempts=(an_attempt(0), an_attempt(1)),
+    server_route=ServerRoute.NOT_APPLICABLE.value,
+    audience="person",
+    resting=(1,),
+)
+RATE_LIMITED = a_failure(
+    FailureKind.RATE_LIMIT,
+    "slow down",
+    status=429,
+    rule="limit-code",
+    evidence="code=rate_limit",
+    retry_after_s=20.0,
+)
+WHY: list[tuple[Event, str]] = [
+    (STARTED, "planned on the server route: model-0, then model-1; resting, so last: model-1"),
+    (
+        events.TurnRefused(kind="user_quota", where="planned route", already_said=True),
+        "refused on the planned route: user quota, which was said before",
+    ),
+    (events.QuotaReserved(trigger_key="k"), "set a unit of the server's quota aside for k"),
+    (
+        events.AttemptPrepared(attempt_no=0, input_tokens=12, max_output_tokens=50, dropped=2),
+        "prepared model-0: about 12 tokens in, at most 50 out, 2 exchanges left out to fit",
+    ),
+    (
+        events.AttemptUnpreparable(attempt_no=1, cause="no such model"),
+        "passed model-1 over: no such model",
+    ),
+    (
+        events.KeyLeased(attempt_no=0, key_id=3, is_main=True, is_probe=True),
+        "lent key 3 for model-0: the owner's own key, as the one probe after its rest",
+    ),
+    (
+        events.NoKeyLeft(attempt_no=0, next_in_s=18.8),
+        "no key for model-0: all rest; the next in 18.8 s",
+    ),
+    (
+        events.NoKeyLeft(attempt_no=0, next_in_s=None, cause="none is saved"),
+        "no key for model-0: none is saved; none comes back by itself",
+    ),
+    (
+        events.Waited(attempt_no=0, for_s=1.04, why="its key is coming back"),
+        "waited 1.0 s with model-0: its key is coming back",
+    ),
+    (
+        events.InvocationStarted(attempt_no=0, invocation_no=0, key_id=3, adjust="WithoutMedia"),
+        "asked model-0 with key 3, changed: without media",
+    ),
+    (
+        events.InvocationStarted(attempt_no=0, invocation_no=0, key_id=None),
+        "asked model-0 without a key",
+    ),
+    (events.FirstProgress(invocation_no=0, after_s=0.25), "the first of it came after 0.250 s"),
+    (
+        events.MessagePosted(invocation_no=0, message_id="m1", origin="stream", chars=9),
+        "posted message m1 (stream, 9 characters)",
+    ),
+    (
+        events.MessageTakenBack(message_id="m1"),
+        "took message m1 back: its attempt failed and another goes on",
+    ),
+    (events.MessageTakenBack(message_id="m1", late=True), "took message m1 back: it came too late"),
+    (
+        events.MessageStuck(message_id="m1", cause="forbidden"),
+        "message m1 stays in the channel: forbidden",
+    ),
+    (
+        events.InvocationEnded(
+            attempt_no=0, invocation_no=0, outcome="Failed", failure=RATE_LIMITED, kept=("m1",)
+        ),
+        "model-0: rate limit 429 [limit-code code=rate_limit] (slow down, back in 20 s as it says),"
+        " message m1 in the channel; what may help is another key or the same key (no other key"
+        " and it is back soon: wait, once) or the next model",
+    ),
+    (
+        events.InvocationEnded(attempt_no=1, invocation_no=1, outcome="Answered", detail="stop"),
+        "model-1: answered (stop)",
+    ),
+    (
+        events.KeyBooked(
+            attempt_no=0,
+            invocation_no=0,
+            key_id=3,
+            booking="error",
+            error_class="rate_limit",
+            rests="key",
+            rest_s=20.0,
+        ),
+        "booked on key 3: error (rate limit); rests: key, 20 s",
+    ),
+    (
+        events.KeyBooked(attempt_no=0, invocation_no=0, key_id=3, booking="success"),
+        "booked on key 3: success; it does not rest",
+    ),
+    (
+        events.ModelRested(attempt_no=1, for_s=15.0, cause="timeout"),
+        "model-1 rests for 15 s: timeout",
+    ),
+    (
+        events.ServerRouteAsked(answer="refused", cause="cooldown"),
+        "asked for the server's models: refused: cooldown",
+    ),
+    (events.SignalHeard(signal="stop_requested"), "heard: stop requested"),
+    (events.Said(what="fallback_notice", to="person"), "told the person: fallback notice"),
+    (
+        events.QuotaSettled(trigger_key="k", committed=False),
+        "the unit of the server's quota was given back for k",
+    ),
+    (events.Finalized(status="completed"), "told the sink that the turn is over: completed"),
+    (events.CleanedUp(), "released what the sink held"),
+    (
+        events.TurnEnded(
+            status="completed",
+            responses=1,
+            delivered_by_tool=False,
+            kept=("m2", "m3"),
+            success_model="model-1",
+        ),
+        "the turn is over: completed by model-1; what stands in the channel: 2 messages",
+    ),
+    (
+        events.EffectFailed(effect="model rest", cause="the store is away"),
+        "on the side, model rest did not work: the store is away",
+    ),
+]
+
+
+def a_journal(*happened: Event) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(turn_id="t1", seq=seq, at_s=seq * 0.5, event=event)
+        for seq, event in enumerate(happened)
+    )
+
+
+@pytest.mark.parametrize(("event", "text"), WHY, ids=lambda it: type(it).__name__)
+def test_each_event_has_its_why(event: Event, text: str) -> None:
+    assert explained(a_journal(STARTED, event))[1].text == text
+
+
+def test_no_kind_of_event_is_left_without_a_why() -> None:
+    assert {type(event) for event, _ in WHY} == set(get_args(Event))
+
+
+def test_models_of_the_opened_server_route_are_known_by_name() -> None:
+    opened = events.ServerRouteAsked(answer="opened", attempts=(an_attempt(2),))
+    leased = events.KeyLeased(attempt_no=2, key_id=1, is_main=False, is_probe=False)
+
+    lines = [why.text for why in explained(a_journal(STARTED, opened, leased))]
+
+    assert lines[1:] == [
+        "asked for the server's models: opened: model-2",
+        "lent key 1 for model-2: the least used key that is free",
+    ]
+
+
+def test_a_closed_server_route_is_given_its_reason() -> None:
+    started = events.TurnStarted(
+        route=Route.PERSONAL,
+        attempts=(an_attempt(0),),
+        server_route=ServerRoute.OPTED_OUT.value,
+        audience="person",
+    )
+
+    (why,) = explained(a_journal(started))
+
+    assert why.text.endswith(f"the server's models may not follow: {ServerRoute.OPTED_OUT.value}")
+
+
+def test_only_decisions_are_told_where_only_decisions_are_asked_for() -> None:
+    told = explained(a_journal(*(event for event, _ in WHY)), decisions_only=True)
+
+    assert [why.entry.event for why in told] == [e for e, _ in WHY if isinstance(e, DECISIONS)]
+
+
+def test_a_line_begins_with_its_time() -> None:
+    (_, second) = explained(a_journal(STARTED, events.CleanedUp()))
+
+    assert str(second) == "   0.500 s  released what the sink held"

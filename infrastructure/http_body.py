@@ -5,11 +5,10 @@ import zlib
 from collections.abc import Iterator
 from io import BufferedReader
 
+from turnkeeper.infrastructure.http_chunks import chunked_pieces
 from turnkeeper.infrastructure.http_errors import BodyCut
 
 _PIECE_BYTES = 65_536
-_LINE_BYTES = 4_096
-_MOST_TRAILERS = 100
 
 
 def body_pieces(reply: http.client.HTTPResponse, encoding: str) -> Iterator[bytes]:
@@ -35,40 +34,10 @@ def body_pieces(reply: http.client.HTTPResponse, encoding: str) -> Iterator[byte
 
 def _framed(reply: http.client.HTTPResponse) -> Iterator[bytes]:
     if reply.chunked:
-        return _of_chunks(reply.fp)
+        return chunked_pieces(reply.fp)
     if reply.length is not None:
         return _of_length(reply.fp, reply.length)
     return _to_the_end(reply.fp)
-
-
-def _of_chunks(source: BufferedReader) -> Iterator[bytes]:
-    while left := _chunk_bytes(_line(source)):
-        while left:
-            piece = source.read1(min(left, _PIECE_BYTES))
-            if not piece:
-                raise BodyCut
-            left -= len(piece)
-            yield piece
-        if _line(source).strip():
-            raise http.client.HTTPException("a chunk is longer than it says")
-    for _ in range(_MOST_TRAILERS):
-        if source.readline(_LINE_BYTES) in (b"\r\n", b"\n", b""):
-            return
-    raise http.client.HTTPException("the body has too many trailers")
-
-
-def _line(source: BufferedReader) -> bytes:
-    line = source.readline(_LINE_BYTES)
-    if not line.endswith(b"\n"):
-        raise BodyCut
-    return line
-
-
-def _chunk_bytes(line: bytes) -> int:
-    size = line.partition(b";")[0].strip()
-    if not size.isalnum():
-        raise http.client.HTTPException("a chunk has no size")
-    return int(size, 16)
 
 
 def _of_length(source: BufferedReader, left: int) -> Iterator[bytes]:

@@ -1,9 +1,11 @@
 """How each part is made of the settings. Database code is imported only where it is needed."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.runner import Runner
@@ -14,7 +16,11 @@ from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
+from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
+from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
 from turnkeeper.infrastructure.providers.dialects import DIALECTS
+from turnkeeper.infrastructure.providers.gemini import GeminiProvider
+from turnkeeper.infrastructure.providers.novelai import NovelAiProvider
 from turnkeeper.infrastructure.providers.openai_compatible import (
     Attribution,
     OpenAICompatibleProvider,
@@ -38,7 +44,12 @@ def open_runner() -> Iterator[ThreadRunner]:
 
 
 def open_http(settings: Settings) -> Iterator[HttpClient]:
-    """One pool of connections to all providers."""
+    """One pool of connections to all providers.
+
+    What lies beneath it logs paths at DEBUG, and a path may hold a token.
+    """
+    quiet = logging.getLogger("urllib3")
+    quiet.setLevel(max(quiet.level, logging.INFO))
     http = HttpClient(
         user_agent=f"turnkeeper/{VERSION}",
         connect_timeout_s=settings.connect_s,
@@ -55,7 +66,11 @@ def vault_of(settings: Settings) -> Vault:
 
 
 def providers_of(settings: Settings, http: HttpClient, clock: Clock) -> ProviderRegistry:
-    """All providers, at the addresses that the settings name."""
+    """All providers, at the addresses that the settings name.
+
+    Raises:
+        SettingsError: An address is set for a provider that there is not.
+    """
     registry = ProviderRegistry()
     attribution = (
         Attribution(site=settings.app_site, title=settings.app_title)
@@ -63,18 +78,44 @@ def providers_of(settings: Settings, http: HttpClient, clock: Clock) -> Provider
         else None
     )
     register_openai_compatible(registry, http=http, clock=clock, attribution=attribution)
+    for name, (provider, aliases) in NATIVE.items():
+        registry.register(name, provider(http=http, clock=clock), aliases)
     register_installed(registry, http=http)
-    dialects = {dialect.name: dialect for dialect in DIALECTS}
     for name, base_url in settings.base_urls.items():
-        if name not in dialects:
-            raise SettingsError(
-                f"TURNKEEPER_BASE_URLS names provider {name!r};"
-                f" known are {', '.join(sorted(dialects))}"
-            )
-        moved = replace(dialects[name], base_url=base_url)
-        provider = OpenAICompatibleProvider(http=http, clock=clock, dialect=moved)
-        registry.register(name, provider, moved.aliases)
+        registry.register(name, _moved(name, base_url, http, clock))
     return registry
+
+
+NATIVE: Mapping[str, tuple[Any, tuple[str, ...]]] = {
+    "google": (GeminiProvider, ("gemini",)),
+    "anthropic": (AnthropicProvider, ("claude",)),
+    "novelai": (NovelAiProvider, ("nai",)),
+}
+"""Providers with a dialect of their own, and their aliases."""
+
+NATIVE_KEYS = {"google": gemini.KEY_ENV, "anthropic": anthropic.KEY_ENV, "novelai": novelai.KEY_ENV}
+
+
+def key_variables() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Pairs of the variable that may hold a provider's key, and that provider's names."""
+    spoken = [(d.key_env, (d.name, *d.aliases)) for d in DIALECTS if d.key_env]
+    native = [(NATIVE_KEYS[name], (name, *aliases)) for name, (_, aliases) in NATIVE.items()]
+    return (*spoken, *native)
+
+
+def _moved(name: str, base_url: str, http: HttpClient, clock: Clock) -> ChatProvider:
+    """A provider at another address than its own."""
+    if name in NATIVE:
+        moved: ChatProvider = NATIVE[name][0](http=http, clock=clock, base_url=base_url)
+        return moved
+    dialects = {dialect.name: dialect for dialect in DIALECTS}
+    if name not in dialects:
+        raise SettingsError(
+            f"TURNKEEPER_BASE_URLS names provider {name!r};"
+            f" known are {', '.join(sorted({*dialects, *NATIVE}))}"
+        )
+    dialect = replace(dialects[name], base_url=base_url)
+    return OpenAICompatibleProvider(http=http, clock=clock, dialect=dialect)
 
 
 def open_database(settings: Settings) -> Iterator[str]:

@@ -66,14 +66,14 @@ def environment_keys(environ: Mapping[str, str]) -> dict[str, Secret]:
     Raises:
         SettingsError: One cannot be a key.
     """
-    from turnkeeper.infrastructure.providers.dialects import DIALECTS
+    from turnkeeper.interfaces.parts import key_variables
 
     found: dict[str, Secret] = {}
-    for dialect in DIALECTS:
-        text = environ.get(dialect.key_env, "") if dialect.key_env else ""
+    for variable, names in key_variables():
+        text = environ.get(variable, "")
         if text.strip():
-            key = _pasted(text, dialect.key_env)
-            found |= {name: key for name in (dialect.name, *dialect.aliases)}
+            key = _pasted(text, variable)
+            found |= {name: key for name in names}
     return found
 
 

@@ -236,8 +236,10 @@ class TestNoWholeBody:
             pytest.param(CHUNKED + b"zz\r\nab", id="no size"),
             pytest.param(CHUNKED + b"2\r\nabc\r\n0\r\n\r\n", id="wrong size"),
             pytest.param(CHUNKED + b"-5\r\nab", id="negative size"),
+            pytest.param(CHUNKED + b"2x\r\nab", id="size and more"),
+            pytest.param(CHUNKED + b"1;" + b"x" * 70_000, id="endless size"),
             pytest.param(CHUNKED + b"\r\nab", id="empty size"),
-            pytest.param(CHUNKED + b"0\r\n" + b"X: 1\r\n" * 200, id="endless trailers"),
+            pytest.param(CHUNKED + b"0\r\n" + b"X: 1\r\n" * 20_000, id="endless trailers"),
             pytest.param(
                 head("Content-Length: 4", "Content-Encoding: gzip") + b"abcd", id="no gzip"
             ),
@@ -276,7 +278,7 @@ class TestNoWholeBody:
             ) as stream,
         ):
             chunks = stream.chunks()
-            assert (next(chunks), next(chunks)) == (b"a", b"ab")
+            assert next(chunks) == b"aab"
             with pytest.raises(HttpError):
                 next(chunks)
 

@@ -21,8 +21,9 @@ from raw_server import (
     serving,
 )
 
+from turnkeeper.application.ports.runner import Stop
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
-from turnkeeper.infrastructure.threads import ThreadStop
+from turnkeeper.infrastructure.threads import ThreadRunner, ThreadStop
 from turnkeeper.infrastructure.wire import Wire
 
 LONG_S = 600.0  # longer than the time limit of a test
@@ -222,6 +223,23 @@ class TestAStopEnds:
             assert stopped_when(second.is_open, client, request) is HttpErrorKind.CANCELLED
             assert server.connections == 1
 
+    def test_work_that_is_abandoned(self, client: HttpClient) -> None:
+        def work(stop: Stop) -> None:
+            request = HttpRequest(url=server.url)
+            client.post_stream(request, stop=stop, read_timeout_s=LONG_S)
+
+        runner = ThreadRunner()
+        with silent_after(b"") as (server, silent):
+            call = runner.start(work, "call")
+            assert silent.is_open()
+
+            assert call.abandon(WAIT_S)
+            with pytest.raises(HttpError) as caught:
+                call.result(0)
+        runner.close()
+
+        assert caught.value.kind is HttpErrorKind.CANCELLED
+
 
 class TestAStopThatComes:
     def test_before_the_call_lets_none_begin(self, client: HttpClient) -> None:
@@ -250,15 +268,14 @@ class TestAStopThatComes:
 
     def test_between_reads_lets_no_more_be_read(self, client: HttpClient) -> None:
         stop = ThreadStop()
-        whole = head("Transfer-Encoding: chunked") + chunk(b"a") + chunk(b"b") + chunk(b"")
         with (
-            answering(whole) as server,
+            answering(reply(bytes(500_000))) as server,
             client.post_stream(
                 HttpRequest(url=server.url), stop=stop, read_timeout_s=LONG_S
             ) as stream,
         ):
             chunks = stream.chunks()
-            assert next(chunks) == b"a"
+            assert next(chunks)
             stop.set()
             with pytest.raises(HttpError) as caught:
                 next(chunks)

@@ -1,0 +1,76 @@
+"""The chunked framing of a body, undone."""
+
+import http.client
+import re
+from collections.abc import Iterator
+from io import BufferedReader
+
+from turnkeeper.infrastructure.http_errors import BodyCut
+
+_PIECE_BYTES = 65_536
+_LINE_BYTES = 4_096
+_TRAILER_BYTES = 16_384
+_LAST = -1
+# With the line end before it, which belongs to the chunk before; what follows it says nothing.
+_SIZE = re.compile(rb"\r?\n[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*|\r)?\n")
+
+
+def chunked_pieces(source: BufferedReader) -> Iterator[bytes]:
+    """Yield what the chunks hold, and together what came together.
+
+    A burst of small chunks so costs little more than one, here and at every step behind.
+
+    Raises:
+        BodyCut: It ended before its last chunk.
+        HTTPException: A chunk is not as long as it says, or does not say.
+    """
+    buffer, left = b"\r\n", 0
+    while True:
+        parts, start, left = _data_in(buffer, left)
+        if data := b"".join(parts):
+            yield data
+        buffer = buffer[start:]
+        if left == _LAST:
+            break
+        if not left and (buffer.count(b"\n") > 1 or len(buffer) > _LINE_BYTES):
+            raise http.client.HTTPException("a chunk has no size, or a wrong one")
+        block = source.read1(_PIECE_BYTES - len(buffer))
+        if not block:
+            raise BodyCut
+        buffer += block
+    _skip_trailers(source, buffer)
+
+
+def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:
+    """Return the data in the buffer, where the rest starts, and what the last chunk still lacks.
+
+    Args:
+        buffer: Either data, or a size with the line end before it.
+        left: How much data comes first.
+    """
+    parts: list[bytes] = []
+    start = 0
+    while True:
+        if not left:
+            size = _SIZE.match(buffer, start)
+            if size is None:
+                return parts, start, 0
+            start, left = size.end(), int(size[1], 16)
+            if not left:
+                return parts, start, _LAST
+        part = buffer[start : start + left]
+        parts.append(part)
+        start += len(part)
+        left -= len(part)
+        if left:
+            return parts, start, left
+
+
+def _skip_trailers(source: BufferedReader, rest: bytes) -> None:
+    while b"\n\n" not in (b"\n" + rest).replace(b"\r", b""):
+        if len(rest) > _TRAILER_BYTES:
+            raise http.client.HTTPException("the body has trailers without end")
+        block = source.read1(_LINE_BYTES)
+        if not block:
+            return  # all of the body came, so a missing line end does no harm
+        rest += block

@@ -1,0 +1,46 @@
+"""Google's Gemini models, by the Generative Language API."""
+
+from collections.abc import Iterator
+
+from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
+from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.runner import Stop
+from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.secret import Secret
+from turnkeeper.domain.stream import StreamEvent
+from turnkeeper.infrastructure.http import HttpClient
+from turnkeeper.infrastructure.providers.call_terms import CallTerms
+from turnkeeper.infrastructure.providers.gemini_answer import GeminiAnswer
+from turnkeeper.infrastructure.providers.gemini_request import draft_of
+from turnkeeper.infrastructure.providers.native_exchange import NativeExchange
+
+NAME = "google"
+BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
+KEY_ENV = "GEMINI_API_KEY"
+
+
+class GeminiProvider(ChatProvider):
+    """Asks over HTTP. An answer ends with its body, as text may follow a reason for the end.
+
+    Args:
+        base_url: Up to and with the version.
+        trailer_grace_s: How long a body may stay open behind such a reason; some never end it.
+    """
+
+    def __init__(
+        self,
+        *,
+        http: HttpClient,
+        clock: Clock,
+        base_url: str = BASE_URL,
+        trailer_grace_s: float = 10.0,
+    ) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._exchange = NativeExchange(http=http, clock=clock, trailer_grace_s=trailer_grace_s)
+
+    def stream(
+        self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
+    ) -> Iterator[StreamEvent]:
+        terms = CallTerms(speaker=NAME, key=key, stop=stop, deadline=deadline)
+        draft = draft_of(call, base_url=self._base_url, key=key)
+        return self._exchange.events(draft, terms, GeminiAnswer)

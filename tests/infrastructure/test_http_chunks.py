@@ -1,0 +1,98 @@
+import io
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnkeeper.infrastructure.http_chunks import chunked_pieces
+from turnkeeper.infrastructure.http_errors import BodyCut
+
+BODIES = st.lists(st.binary(min_size=1, max_size=40), max_size=12)
+CUTS = st.lists(st.integers(min_value=0, max_value=300), max_size=12)
+PLAIN = b"%x\r\n%b\r\n"
+STYLES = st.sampled_from([PLAIN, b"%X;name=1\r\n%b\r\n", b"0%x \n%b\n"])
+ENDS = st.sampled_from([b"0\r\n\r\n", b"000\r\nX-Sum: 1\r\n\r\n", b"0;last\n\n"])
+
+
+class Blocks(io.RawIOBase):
+    """A source that gives one block a read."""
+
+    def __init__(self, blocks: list[bytes]) -> None:
+        self._blocks = [block for block in blocks if block]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        block = self._blocks.pop(0) if self._blocks else b""
+        size = min(len(block), len(buffer))
+        buffer[:size] = block[:size]
+        if block[size:]:
+            self._blocks.insert(0, block[size:])
+        return size
+
+
+def source_of(stream: bytes, cuts: list[int]) -> io.BufferedReader:
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    return io.BufferedReader(Blocks([stream[start:end] for start, end in pairwise(edges)]))
+
+
+def framed(body: list[bytes], style: bytes, end: bytes) -> bytes:
+    return b"".join(style % (len(data), data) for data in body) + end
+
+
+@given(BODIES, STYLES, ENDS, CUTS)
+def test_a_body_comes_out_whole_however_it_was_cut(
+    body: list[bytes], style: bytes, end: bytes, cuts: list[int]
+) -> None:
+    pieces = list(chunked_pieces(source_of(framed(body, style, end), cuts)))
+
+    assert b"".join(pieces) == b"".join(body)
+    assert all(pieces)
+
+
+@given(BODIES, CUTS, st.data())
+def test_a_body_that_breaks_off_gives_what_came_and_an_error(
+    body: list[bytes], cuts: list[int], data: st.DataObject
+) -> None:
+    stream = framed(body, PLAIN, b"0\r\n\r\n")
+    length = data.draw(st.integers(0, len(stream) - len(b"0\r\n\r\n")))
+    got: list[bytes] = []
+
+    with pytest.raises(BodyCut):
+        got.extend(chunked_pieces(source_of(stream[:length], cuts)))
+
+    assert b"".join(got) == data_in(stream[:length])
+
+
+@given(BODIES, CUTS)
+def test_each_byte_is_given_out_before_the_next_is_waited_for(
+    body: list[bytes], cuts: list[int]
+) -> None:
+    stream, got = framed(body, PLAIN, b"0\r\n\r\n"), b""
+    source = source_of(stream, cuts)
+    seen = 0
+
+    class Watched(io.BufferedReader):
+        def read1(self, size: int = -1) -> bytes:
+            nonlocal seen
+            assert data_in(stream[:seen]) == got
+            block = super().read1(size)
+            seen += len(block)
+            return block
+
+    for piece in chunked_pieces(Watched(source.detach())):
+        got += piece
+
+    assert got == b"".join(body)
+
+
+def data_in(start: bytes) -> bytes:
+    """The data in the start of a body that is framed plainly."""
+    data = b""
+    while b"\r\n" in start:
+        size, _, start = start.partition(b"\r\n")
+        part = start[: int(size, 16)]
+        data, start = data + part, start[int(size, 16) + 2 :]
+    return data

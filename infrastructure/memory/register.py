@@ -48,6 +48,10 @@ class Register:
         if turn.opening.turn_key:
             self._keys[_key(turn)] = turn.opening.turn_id
 
+    def remove(self, turn_id: str) -> None:
+        """Strike a turn out, as if it had never begun."""
+        self._keys.pop(_key(self._turns.pop(turn_id)), None)
+
     def get(self, turn_id: str) -> Turn | None:
         """The turn of that id."""
         return self._turns.get(turn_id)

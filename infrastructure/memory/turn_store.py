@@ -67,6 +67,8 @@ class MemoryTurnStore(TurnStore):
             epoch = same.epoch if same else max((turn.epoch for turn in dead), default=1)
             if isinstance(admission, Granted):
                 self._enter(opening, epoch)
+            elif same is not None:
+                self._undo(opening)
             return Opened(
                 admission=admission,
                 versions=tuple((owner, self._version_of(owner)) for owner in opening.owners),
@@ -139,11 +141,16 @@ class MemoryTurnStore(TurnStore):
         return self._admissions.ask(opening.admission, now, instead_of=gone)
 
     def _enter(self, opening: Opening, epoch: int) -> None:
-        turn = Turn(opening=opening, epoch=epoch, alive_until=self._in(opening.alive_s))
-        self._register.add(turn)
+        alive_until = self._in(opening.alive_s)
+        if self._register.get(opening.turn_id) is None:
+            self._register.add(Turn(opening=opening, epoch=epoch, alive_until=alive_until))
         if opening.serialize:
             place = _place(opening.server, opening.channel_id)
-            self._leases[place] = opening.turn_id, turn.alive_until
+            self._leases[place] = opening.turn_id, alive_until
+
+    def _undo(self, opening: Opening) -> None:
+        self._register.remove(opening.turn_id)
+        self._free(_place(opening.server, opening.channel_id), opening.turn_id)
 
     def _resting(self, owners: tuple[Owner, ...]) -> frozenset[RestScope]:
         now = self._now()

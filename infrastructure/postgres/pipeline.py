@@ -22,9 +22,10 @@ Row = dict[str, Any]
 def squeezed(*parts: str) -> str:
     """The text of a statement from its parts, without needless blanks.
 
-    The driver translates a text of more than 4,096 characters anew each time.
+    The driver translates a text of more than 4,096 characters anew each time. Blanks in literals
+    are squeezed too.
     """
-    return re.sub(r" ?([(),=<>]) ?", r"\1", " ".join(" ".join(parts).split()))
+    return re.sub(r" ?([(),=<>+*|]) ?", r"\1", " ".join(" ".join(parts).split()))
 
 
 @dataclass(frozen=True, slots=True)

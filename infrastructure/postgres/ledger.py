@@ -1,0 +1,126 @@
+"""The delivery ledger in Postgres."""
+
+import json
+
+from sqlalchemy import Engine
+
+from turnkeeper.application.ports.ledger import Fates, Intent, IntentState, Ledger
+from turnkeeper.domain.events import Entry
+from turnkeeper.domain.outcome import Origin
+from turnkeeper.domain.owner import Owner
+from turnkeeper.infrastructure.postgres.journal import RECORD, recording, rows_to_json
+from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, run, squeezed
+
+# What is gone stays gone, and what is stuck was posted, whatever is said of it later. The fates
+# come as JSON, for the same reason as a journal's entries.
+MEET = """
+UPDATE delivery_intents i SET
+    message_id = f.message_id,
+    state = CASE
+        WHEN i.state = 'taken_back' OR (f.state = 'posted' AND i.state <> 'intended') THEN i.state
+        ELSE f.state END
+FROM (
+    SELECT fate ->> 'intent_id' AS intent_id, fate ->> 'message_id' AS message_id,
+        fate ->> 'state' AS state
+    FROM json_array_elements(%(fates)s::json) AS one (fate)
+) AS f
+WHERE i.turn_id = %(turn_id)s AND (i.intent_id = f.intent_id OR i.message_id = f.message_id)
+"""
+
+# The turn's row is locked, so that nobody gives the turn up between the look and the writing, and
+# whoever does so afterwards finds the intent.
+INTEND = squeezed(
+    """
+WITH alive AS (
+    SELECT 1 FROM turns
+    WHERE server = %(server)s AND turn_id = %(turn_id)s AND epoch = %(epoch)s
+        AND status = 'running'
+    FOR SHARE
+), written AS (
+    INSERT INTO delivery_intents (
+        server, intent_id, turn_id, epoch, channel_id, thread_id, webhook_id, origin,
+        content_hash, invocation_no, state)
+    SELECT %(server)s, %(intent_id)s, %(turn_id)s, %(epoch)s, %(channel_id)s, %(thread_id)s,
+        %(webhook_id)s, %(origin)s, %(content_hash)s, %(invocation_no)s, 'intended'
+    FROM alive
+    ON CONFLICT (server, intent_id) DO NOTHING
+), met AS (
+    """,
+    MEET,
+    "), recorded AS (",
+    RECORD,
+    ") SELECT EXISTS (SELECT 1 FROM alive) AS goes_on",
+)
+
+LEFT_BY = """
+SELECT * FROM delivery_intents WHERE turn_id = %(turn_id)s ORDER BY written_at, intent_id
+"""
+
+
+class PostgresLedger(Ledger):
+    """Writes an intent, and all that goes with it, in one statement, and on disk."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def intend(
+        self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
+    ) -> bool:
+        (rows,) = run(self._engine, intending(intent, fates, entries))
+        return bool(rows[0]["goes_on"])
+
+    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+        meeting = Statement(MEET, {"turn_id": turn_id, "fates": fates_to_json(fates)})
+        run(self._engine, meeting, *recording(entries), durable=False)
+
+    def left_by(self, turn_id: str) -> tuple[tuple[Intent, IntentState, str | None], ...]:
+        (rows,) = run(self._engine, Statement(LEFT_BY, {"turn_id": turn_id}))
+        return tuple((_intent(row), IntentState(row["state"]), row["message_id"]) for row in rows)
+
+
+def fates_to_json(fates: Fates) -> str:
+    """The fates as `MEET` reads them: one for each message."""
+    after = dict.fromkeys(fates.stuck, "stuck") | dict.fromkeys(fates.taken_back, "taken_back")
+    posted = [
+        {
+            "intent_id": intent_id,
+            "message_id": delivery.message_id,
+            "state": after.pop(delivery.message_id, "posted"),
+        }
+        for intent_id, delivery in fates.posted
+    ]
+    return json.dumps([*posted, *({"message_id": m, "state": state} for m, state in after.items())])
+
+
+def intending(intent: Intent, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()) -> Statement:
+    """What writes an intent, and all that goes with it."""
+    values = {
+        "server": str(Owner.server(intent.server_id)),
+        "intent_id": intent.intent_id,
+        "turn_id": intent.turn_id,
+        "epoch": intent.epoch,
+        "channel_id": intent.channel_id,
+        "thread_id": intent.thread_id,
+        "webhook_id": intent.webhook_id,
+        "origin": intent.origin.value,
+        "content_hash": intent.content_hash,
+        "invocation_no": intent.invocation_no,
+        "fates": fates_to_json(fates),
+        "entries": rows_to_json(entries),
+    }
+    return Statement(INTEND, values)
+
+
+def _intent(row: Row) -> Intent:
+    return Intent(
+        intent_id=row["intent_id"],
+        turn_id=row["turn_id"],
+        epoch=row["epoch"],
+        server_id=Owner.parse(row["server"]).id,
+        channel_id=row["channel_id"],
+        origin=Origin(row["origin"]),
+        content_hash=row["content_hash"],
+        invocation_no=row["invocation_no"],
+        thread_id=row["thread_id"],
+        webhook_id=row["webhook_id"],
+    )

@@ -1,0 +1,38 @@
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy import Engine, inspect
+
+from turnkeeper.infrastructure.postgres import tables, turn_tables
+from turnkeeper.infrastructure.postgres.engine import connected, transaction
+from turnkeeper.infrastructure.postgres.metadata import metadata
+from turnkeeper.infrastructure.postgres.migrations.versions import m0002_turns
+
+pytestmark = pytest.mark.postgres
+
+
+def test_the_migrations_make_the_tables_as_they_are_declared(database: Engine) -> None:
+    assert {tables.provider_keys.name, turn_tables.turns.name} <= set(metadata.tables)
+    with connected(database) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
+    with transaction(database) as connection:
+        context = MigrationContext.configure(connection)
+        with Operations.context(context):
+            m0002_turns.downgrade()
+            left = set(inspect(connection).get_table_names())
+            m0002_turns.upgrade()
+
+    assert left.isdisjoint(m0002_turns.TABLES)
+    with connected(database) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+@pytest.mark.parametrize("name", m0002_turns.TABLES)
+def test_each_table_can_be_split_by_its_owner(name: str) -> None:
+    first = next(iter(metadata.tables[name].primary_key.columns))
+
+    assert first.name in {"server", "owner"}

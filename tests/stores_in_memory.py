@@ -1,0 +1,34 @@
+"""The stores of running turns in memory, as their contracts want them."""
+
+from contracts.keys import Keys
+from contracts.stores import Stores
+from fakes import FrozenClock
+from forgetful_vault import ForgetfulVault
+
+from turnkeeper.domain.owner import Owner
+from turnkeeper.infrastructure.memory.journal import MemoryJournal
+from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
+from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.signals import MemorySignals
+from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+
+
+def stores_in_memory() -> Stores:
+    clock, vault, journal = FrozenClock(), ForgetfulVault(), MemoryJournal()
+    versions: dict[Owner, int] = {}
+    register = Register(clock)
+    ring = MemoryKeyRing(vault=vault, clock=clock)
+    ledger = MemoryLedger(register, journal=journal)
+    return Stores(
+        turns=MemoryTurnStore(
+            register, ledger=ledger, keys=ring, version_of=lambda owner: versions.get(owner, 0)
+        ),
+        ledger=ledger,
+        journal=journal,
+        signals=MemorySignals(register),
+        keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
+        pass_time=clock.advance,
+        now=clock.now,
+        set_version=versions.__setitem__,
+    )

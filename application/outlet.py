@@ -54,6 +54,10 @@ class Outlet:
         self._log.replace(before, after)
         return after
 
+    def shut(self) -> None:
+        """Let nothing more through, at once."""
+        self._log.seal()
+
     def seal(self) -> tuple[Delivery, ...]:
         """Let nothing more through, once what is superseded is gone; returns what is there."""
         self._cleared.wait(CLEAR_TO_POST_S)

@@ -46,6 +46,7 @@ from turnkeeper.domain.steps import (
     LeaseKey,
     OpenServerRoute,
     Prepare,
+    Ready,
     RunInvocation,
     TurnState,
     Wait,
@@ -91,7 +92,13 @@ class PerformStep:
         if signal is None or state.signal is not None:
             return state
         self._note(events.SignalHeard(signal=signal.value))
+        self._give_back(state)
         return state.told(Heard(signal))
+
+    def _give_back(self, state: TurnState) -> None:
+        """A key that was lent and is not used after all: nothing is known of it."""
+        if isinstance(state.at, Ready) and state.at.lease is not None:
+            self.unbooked.append(Booked(lease=state.at.lease, booking=BookNeutral()))
 
     def prepare(self, step: Prepare, state: TurnState) -> Prepared | Unpreparable:
         """Make an attempt ready."""

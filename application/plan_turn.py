@@ -27,6 +27,9 @@ from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import PersonalSettings, ServerSettings
 from turnkeeper.domain.turn import TurnRequest
 
+MAX_PLANS = 3
+"""Settings that change faster than this are taken as they were last read."""
+
 PlanTransformer = Callable[[Plan, TurnRequest], Plan]
 """Changes a plan before it runs, for example by a probe attempt in front of the primary."""
 
@@ -79,18 +82,20 @@ class PlanTurn:
         self._serialize = serialize
 
     def __call__(self, request: TurnRequest, turn_id: str) -> Planned | AlreadyEnded:
-        """Plan and open; settings that turn out to be old are read again and planned anew.
+        """Plan and open. Settings that turn out to be old are read again: planned and opened anew.
 
         Raises:
             StoreUnavailable: Nothing was opened.
             AlreadyRunning: The same turn runs elsewhere.
         """
-        draft = self.draft(request, turn_id)
-        opened = self._turns.open(self._opening(request, turn_id, draft))
-        if isinstance(opened, AlreadyEnded):
-            return opened
-        if not self._known.are_current(opened.versions):
+        for _ in range(MAX_PLANS):
             draft = self.draft(request, turn_id)
+            answer = self._turns.open(self._opening(request, turn_id, draft))
+            if isinstance(answer, AlreadyEnded):
+                return answer
+            opened = answer
+            if self._known.are_current(opened.versions):
+                break
         resting = frozenset(
             attempt.number
             for attempt in draft.plan.attempts
@@ -146,7 +151,9 @@ class PlanTurn:
         attempts = server_attempts(request, server, override, self._dice.below)
         return _Draft(
             plan=Plan(route=Route.SERVER, attempts=attempts),
-            owners=(request.server,),
+            owners=(request.server, Owner.user(request.user_id))
+            if request.user_id
+            else (request.server,),
             admission=admission_check(request, server, turn_id),
             content_filter=server.content_filter,
         )

@@ -19,6 +19,7 @@ from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
 from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.model import Model
 from turnkeeper.domain.outcome import (
     Crashed,
     Failed,
@@ -126,7 +127,7 @@ class RunInvocation:
             holds=not stage.sink.can_take_back,
         )
         job = Job(
-            call=_call(attempt, prepared),
+            call=_call(attempt, self._context.model_of(attempt), prepared),
             key=step.lease.secret if step.lease else None,
             provider=self._providers.find(attempt.provider),
             deadline=stage.deadline.earlier(Deadline(now_s + self._limits.attempt_s)),
@@ -152,12 +153,12 @@ class RunInvocation:
     # ── watching ────────────────────────────────────────────────────────────────────────────
 
     def _watched(self, work: Work[Outcome], under_way: _Invocation, stage: Stage) -> Outcome:
-        forget = stage.mailbox.on_arrival(lambda: _ask_to_stop(work))
+        forget = stage.mailbox.on_arrival(lambda: _ask_to_stop(work, under_way.outlet))
         try:
             while True:
                 limit = self._next_limit(under_way, stage)
                 try:
-                    return work.result(max(0.0, limit.at_s - self._clock.monotonic()))
+                    return work.result(self._patience_s(limit))
                 except StillRunning:
                     passed = self._passed(work, under_way, stage)
                     if passed is not None:
@@ -177,6 +178,11 @@ class RunInvocation:
             turn_deadline_s=stage.deadline.at_s,
             may_be_slow=under_way.may_be_slow,
         )
+
+    def _patience_s(self, limit: Limit) -> float:
+        """How long nothing has to be looked at: progress may bring a nearer limit at any time."""
+        limits, left_s = self._limits, max(0.0, limit.at_s - self._clock.monotonic())
+        return min(left_s, limits.silence_s, limits.first_progress_s, limits.last_first_progress_s)
 
     def _passed(self, work: Work[Outcome], under_way: _Invocation, stage: Stage) -> Outcome | None:
         """Abandon the work if a limit is really passed; what it still completes counts."""
@@ -285,13 +291,15 @@ def _crashed(ran: Ran, error: Exception) -> Crashed:
     return Crashed(ran=ran, failure=failure)
 
 
-def _ask_to_stop(work: Work[Outcome]) -> None:
+def _ask_to_stop(work: Work[Outcome], outlet: Outlet) -> None:
+    """What was shown stays; nothing more is."""
+    outlet.shut()
     work.abandon(0)
 
 
-def _call(attempt: Attempt, prepared: Prepared) -> ChatCall:
+def _call(attempt: Attempt, model: Model, prepared: Prepared) -> ChatCall:
     return ChatCall(
-        model=attempt.model,
+        model=model,
         conversation=prepared.conversation,
         sampling=attempt.sampling,
         max_output_tokens=prepared.max_output_tokens,

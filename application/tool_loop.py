@@ -136,7 +136,8 @@ class ToolLoop:
                 self._delivery.text(event.text)
             else:
                 _note(heard, event)
-            stop.check()
+            if heard.end is None:  # what is whole although it was told to stop is still whole
+                stop.check()
 
     def _outcome(self, heard: Heard, end: Finished | StreamFailed | None) -> Outcome:
         match end:

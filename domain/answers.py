@@ -17,6 +17,7 @@ class Prepared:
         attempt_no: Which attempt.
         conversation: The items and tools for this attempt's model.
         input_tokens: What the conversation amounts to, as estimated.
+        least_tokens: What is left of it when all that may be left out is.
         max_output_tokens: The output that the request asks for, or None to leave it out.
         has_media: Whether the conversation carries images or videos.
         dropped: How many exchanges were left out to fit.
@@ -25,6 +26,7 @@ class Prepared:
     attempt_no: int
     conversation: Conversation
     input_tokens: int = 0
+    least_tokens: int = 0
     max_output_tokens: int | None = None
     has_media: bool = False
     dropped: int = 0

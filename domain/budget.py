@@ -44,11 +44,7 @@ def output_tokens(model: Model, sampling: Sampling, cap: int | None) -> int:
 
 def estimate(conversation: Conversation) -> int:
     """About how many tokens the conversation and its tools are."""
-    tools = sum(
-        len(tool.name) + len(tool.description) + len(tool.schema_json)
-        for tool in conversation.tools
-    )
-    return sum(item_tokens(item) for item in conversation.items) + int(tools / BYTES_PER_TOKEN)
+    return measured(conversation)[0]
 
 
 def item_tokens(item: Item) -> int:
@@ -77,6 +73,14 @@ def truncated(conversation: Conversation, *, to_tokens: int) -> tuple[Conversati
     return replace(conversation, items=kept), exchanges
 
 
+def measured(conversation: Conversation) -> tuple[int, int]:
+    """About how many tokens it is, and how many are left when all that may go is left out."""
+    sizes = [item_tokens(item) for item in conversation.items]
+    total = sum(sizes) + _tool_tokens(conversation)
+    goes = sum(sizes[index] for group in _exchanges(conversation.items) for index in group)
+    return total, total - goes
+
+
 def has_media(conversation: Conversation) -> bool:
     """Whether any item carries an image or a video."""
     return any(
@@ -94,6 +98,14 @@ def without_media(conversation: Conversation) -> Conversation:
         for item in conversation.items
     )
     return replace(conversation, items=items)
+
+
+def _tool_tokens(conversation: Conversation) -> int:
+    size = sum(
+        len(tool.name) + len(tool.description) + len(tool.schema_json)
+        for tool in conversation.tools
+    )
+    return int(size / BYTES_PER_TOKEN)
 
 
 def _exchanges(items: tuple[Item, ...]) -> list[list[int]]:

@@ -99,15 +99,18 @@ def carried(adjust: Adjust) -> Adjust:
 def _shrunk(
     outcomes: tuple[Outcome, ...], last: Failed, prepared: Prepared, policy: TurnPolicy
 ) -> Shrink | None:
-    """A strictly smaller prompt: by the stated numbers, else by a fixed share."""
+    """A strictly smaller prompt, by the stated numbers, else by a fixed share; None if it is as
+    small as it gets."""
+    least = max(prepared.least_tokens, policy.min_prompt_tokens)
     size = prepared.input_tokens
     for _ in range(_count(outcomes, last) - 1):
-        size = int(size * policy.shrink_to)
+        size = max(least, int(size * policy.shrink_to))
     to_tokens = int(size * policy.shrink_to)
     limit, requested = last.failure.limit_tokens, last.failure.requested_tokens
     if limit and requested and requested > limit:
         to_tokens = min(to_tokens, int(size * limit / requested * 0.95))
-    return Shrink(to_tokens=to_tokens) if to_tokens >= policy.min_prompt_tokens else None
+    to_tokens = max(to_tokens, least)
+    return Shrink(to_tokens=to_tokens) if to_tokens < size else None
 
 
 def _of(outcomes: tuple[Outcome, ...], number: int) -> list[Outcome]:

@@ -253,7 +253,8 @@ class TurnState:
         return Wait(attempt_no=last.ran.attempt_no, until_s=until_s, why=NOTHING_CAME)
 
     def _invocation(self, ready: Ready) -> RunInvocation:
-        last = self.outcomes[-1] if self.outcomes else None
+        ran = self.earlier + self.outcomes
+        last = ran[-1] if ran else None
         return RunInvocation(
             attempt_no=ready.prepared.attempt_no,
             lease=ready.lease,
@@ -275,8 +276,8 @@ class TurnState:
         if not self.outcomes or self.outcomes[-1].ran.lease is None:
             return None
         match self.outcomes[-1]:
-            case Answered() | Empty():
-                return BookSuccess()
+            case Answered(ran=ran) | Empty(ran=ran):
+                return BookSuccess(model=self.attempt(ran.attempt_no).model.name)
             case Failed(failure=failure, ran=ran):
                 model = self.attempt(ran.attempt_no).model.name
                 return booking_of(failure, model=model, cools=not self.keeps_lease)

@@ -181,11 +181,13 @@ def stalls(*pieces: str, settles: bool = True) -> Script:
 
 
 def hears(mailbox: Mailbox, signal: Signal, then: Script) -> Script:
-    """The same script, but a signal comes while the provider is asked."""
+    """The same script, but a signal comes behind its first event."""
 
     def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        events = then(call, stop)
+        yield next(events)
         mailbox.put(signal)
-        yield from then(call, stop)
+        yield from events
 
     return script
 

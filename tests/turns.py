@@ -14,6 +14,7 @@ from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.recorder import Recorder
@@ -109,13 +110,16 @@ class Bench:
         dice: LoadedDice | None = None,
         models: tuple[Model, ...] = (),
         transformers: tuple[PlanTransformer, ...] = (),
+        runner: Runner | None = None,
+        turn_store: type[MemoryTurnStore] = MemoryTurnStore,
     ) -> None:
         self.provider = provider
         self.clock = clock or FrozenClock()
         self.rules = rules
         self.keys = MemoryKeyRing(vault=VAULT, clock=self.clock)
         self.settings = FixedSettings(server or a_server("alpha", "beta"), user or a_user(), models)
-        self.runner = ThreadRunner(settle_s=0.5)
+        self.runner = runner or ThreadRunner(settle_s=0.5)
+        self.turn_store = turn_store
         self.recorder = Recorder("none", self.clock)
         self.server_keys = self._save(SERVER, "s", server_keys)
         self.user_keys = self._save(USER, "u", user_keys)
@@ -130,7 +134,7 @@ class Bench:
         register = Register(self.clock)
         self.journal = MemoryJournal()
         self.ledger = MemoryLedger(register, journal=self.journal)
-        self.turns = MemoryTurnStore(
+        self.turns = self.turn_store(
             register,
             ledger=self.ledger,
             keys=self.keys,
@@ -210,3 +214,7 @@ class Bench:
 
     def close(self) -> None:
         self.runner.close()
+
+
+Benches = Callable[..., Bench]
+"""Makes benches, and closes them when the test is over."""

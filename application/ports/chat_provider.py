@@ -7,7 +7,8 @@ from typing import Protocol
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.model import Endpoint, Limits, Model, Sampling
+from turnkeeper.domain.model import Endpoint, Model, Sampling
+from turnkeeper.domain.model_facts import ModelFacts
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent
 
@@ -58,8 +59,15 @@ class ChatProvider(Protocol):
 
 
 class LimitsCatalogue(Protocol):
-    """What is known of models' limits and abilities beyond their registration."""
+    """What providers themselves say of their models. Safe to use from several threads."""
 
-    def limits(self, provider: str, model: str) -> Limits | None:
-        """Live limits, or None where they are not known now; never waits for a network."""
+    def facts(self, provider: str, model: str) -> ModelFacts | None:
+        """What is known now, or None; never waits for a network, and never raises.
+
+        What is asked for in vain may be known the next time.
+
+        Args:
+            provider: A provider's name or alias.
+            model: The model's name in requests.
+        """
         ...

@@ -39,7 +39,9 @@ from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError
+from turnkeeper.domain.model import Limits
 from turnkeeper.domain.secret import Secret
+from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.interfaces import parts
@@ -51,6 +53,8 @@ class Container(DeclarativeContainer):
 
     settings = Dependency(instance_of=Settings)
     environment_keys: Object[Mapping[str, Secret]] = Object({})
+    token_limits: Object[Mapping[str, Limits]] = Object({})
+    """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
 
     # ── the machine ─────────────────────────────────────────────────────────────────────────
     clock = ThreadSafeSingleton(SystemClock)
@@ -58,7 +62,13 @@ class Container(DeclarativeContainer):
     runner = Resource(parts.open_runner)
     http = Resource(parts.open_http, settings)
     vault = ThreadSafeSingleton(parts.vault_of, settings)
-    chat_providers = ThreadSafeSingleton(parts.providers_of, settings, http, clock)
+    address_check = ThreadSafeSingleton(
+        AddressCheck, allowed_hosts=settings.provided.allowed_hosts, runner=runner
+    )
+    model_catalogue = ThreadSafeSingleton(parts.catalogue_of, settings, http, clock, runner)
+    chat_providers = ThreadSafeSingleton(
+        parts.providers_of, settings, http, clock, model_catalogue, address_check
+    )
     catalogue = ThreadSafeSingleton(WordBook)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────
@@ -97,7 +107,12 @@ class Container(DeclarativeContainer):
         dice=dice,
         serialize=settings.provided.serialize_channels,
     )
-    context = ThreadSafeSingleton(PrepareContext, output_caps=settings.provided.output_caps)
+    context = ThreadSafeSingleton(
+        PrepareContext,
+        output_caps=settings.provided.output_caps,
+        catalogue=model_catalogue,
+        token_limits=token_limits,
+    )
     invocation = ThreadSafeSingleton(
         RunInvocation,
         providers=chat_providers,

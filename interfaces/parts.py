@@ -13,13 +13,16 @@ from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
+from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
+from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
 from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
 from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
 from turnkeeper.infrastructure.providers.dialects import DIALECTS
 from turnkeeper.infrastructure.providers.gemini import GeminiProvider
+from turnkeeper.infrastructure.providers.list_sources import list_sources
 from turnkeeper.infrastructure.providers.novelai import NovelAiProvider
 from turnkeeper.infrastructure.providers.openai_compatible import (
     Attribution,
@@ -65,7 +68,21 @@ def vault_of(settings: Settings) -> Vault:
     return AesGcmVault(masters)
 
 
-def providers_of(settings: Settings, http: HttpClient, clock: Clock) -> ProviderRegistry:
+def catalogue_of(
+    settings: Settings, http: HttpClient, clock: Clock, runner: Runner
+) -> ModelCatalogue:
+    """What the providers say of their models; nothing where they are not to be asked."""
+    sources = list_sources(settings.base_urls) if settings.live_limits else ()
+    return ModelCatalogue(http=http, clock=clock, runner=runner, sources=sources)
+
+
+def providers_of(
+    settings: Settings,
+    http: HttpClient,
+    clock: Clock,
+    catalogue: ModelCatalogue | None = None,
+    address_of: AddressCheck | None = None,
+) -> ProviderRegistry:
     """All providers, at the addresses that the settings name.
 
     Raises:
@@ -74,17 +91,26 @@ def providers_of(settings: Settings, http: HttpClient, clock: Clock) -> Provider
     registry = ProviderRegistry()
     attribution = (
         Attribution(site=settings.app_site, title=settings.app_title)
-        if settings.openrouter_attribution and settings.app_site
+        if settings.openrouter_attribution
         else None
     )
-    register_openai_compatible(registry, http=http, clock=clock, attribution=attribution)
+    register_openai_compatible(
+        registry, http=http, clock=clock, attribution=attribution, address_of=address_of
+    )
     for name, (provider, aliases) in NATIVE.items():
         registry.register(name, provider(http=http, clock=clock), aliases)
     register_installed(registry, http=http)
     for name, base_url in settings.base_urls.items():
         registry.register(name, _moved(name, base_url, http, clock))
+    if catalogue is not None:
+        for name in LISTED:
+            listed = ListedProvider(registry.find(name), name=name, catalogue=catalogue)
+            registry.register(name, listed)
     return registry
 
+
+LISTED = ("google", "anthropic", "groq", "mistral", "vllm", "llamacpp", "lmstudio")
+"""Providers whose lists of models want a key: that of each call is offered."""
 
 NATIVE: Mapping[str, tuple[Any, tuple[str, ...]]] = {
     "google": (GeminiProvider, ("gemini",)),

@@ -19,6 +19,12 @@ from turnkeeper.infrastructure.master_secrets import MasterSecrets, secrets_from
 PREFIX = "TURNKEEPER_"
 POLICY = TurnPolicy()
 LIMITS = TimeLimits()
+OUTPUT_CAPS = (
+    ("openrouter", "openrouter_max_output_tokens"),
+    ("google", "google_max_output_tokens"),
+    ("anthropic", "anthropic_max_output_tokens"),
+)
+"""Pairs of provider and the field that caps its output."""
 NOT_A_SETTING = "content_filter"
 """The one field of the policy that each server sets for itself."""
 SHOWN_CHARACTERS = 80
@@ -56,6 +62,9 @@ class Settings(BaseSettings):
         channel_wait_s: How long a turn waits while another speaks in its channel.
         serialize_channels: Whether one turn after the other speaks in a channel.
         base_urls: By provider, an address to use in place of the provider's own.
+        allowed_hosts: Hosts, or host:port, that members' endpoints may name although they are not
+            public.
+        live_limits: Whether providers are asked for their models' limits, beside the turns.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
@@ -85,6 +94,8 @@ class Settings(BaseSettings):
     channel_wait_s: Wait = 60.0
     serialize_channels: bool = True
     base_urls: dict[str, str] = {}
+    allowed_hosts: tuple[str, ...] = ()
+    live_limits: bool = True
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)
@@ -186,11 +197,11 @@ class Settings(BaseSettings):
 
     @property
     def output_caps(self) -> tuple[tuple[str, int], ...]:
-        """Pairs of provider and the output cap set for it."""
-        return (
-            ("openrouter", self.openrouter_max_output_tokens),
-            ("google", self.google_max_output_tokens),
-            ("anthropic", self.anthropic_max_output_tokens),
+        """Pairs of provider and the output cap that was set for it; defaults are no caps."""
+        return tuple(
+            (provider, getattr(self, field))
+            for provider, field in OUTPUT_CAPS
+            if field in self.model_fields_set
         )
 
     @property

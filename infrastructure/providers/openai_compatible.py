@@ -43,12 +43,12 @@ class Attribution:
     """The app that a gateway counts the calls for.
 
     Attributes:
-        site: Its address.
         title: Its name.
+        site: Its address, without which nothing is counted; None to send the name alone.
     """
 
-    site: str
     title: str
+    site: str | None = None
 
 
 class OpenAICompatibleProvider(ChatProvider):
@@ -140,7 +140,8 @@ class OpenAICompatibleProvider(ChatProvider):
         app = self._attribution
         if app is None or not dialect.takes_attribution:
             return ()
-        return (("HTTP-Referer", app.site), ("X-OpenRouter-Title", app.title))
+        site = (("HTTP-Referer", app.site),) if app.site else ()
+        return (*site, ("X-OpenRouter-Title", app.title))
 
     def _address(self, url: str, endpoint: Endpoint | None) -> str | None:
         if endpoint is None or endpoint.trusted:

@@ -122,13 +122,17 @@ class ScriptedProvider(ChatProvider):
     """Says what its script for the model says, one script a call; the last one repeats."""
 
     def __init__(self, **scripts: Script | list[Script]) -> None:
-        self._scripts = {
-            name: list(script) if isinstance(script, list) else [script]
-            for name, script in scripts.items()
-        }
         self._lock = Lock()  # guards the scripts and the calls
+        self._scripts: dict[str, list[Script]] = {}
+        self.rewrite(**scripts)
         self.calls: list[tuple[str, str | None]] = []
         self.seen: list[ChatCall] = []
+
+    def rewrite(self, **scripts: Script | list[Script]) -> None:
+        """Put other scripts in the place of those of these models."""
+        with self._lock:
+            for name, script in scripts.items():
+                self._scripts[name] = list(script) if isinstance(script, list) else [script]
 
     def stream(
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline

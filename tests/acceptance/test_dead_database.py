@@ -52,9 +52,9 @@ class House:
     def says(self, script: Script) -> None:
         self.provider.rewrite(alpha=script)
 
-    def run(self, **more: object) -> TurnStatus:
+    def run(self) -> TurnStatus:
         self.sink, self.entries = MemorySink(), []
-        result = self.keeper.run(a_request(**more), self.sink, on_event=self.entries.append)
+        result = self.keeper.run(a_request(), self.sink, on_event=self.entries.append)
         assert breaches(tuple(self.entries)) == ()
         assert (self.sink.finalized, self.sink.cleaned_up) == ([result], 1)
         assert KEY not in repr(result) + repr(self.entries) + repr(self.sink.channel.messages)

@@ -31,7 +31,7 @@ class DeadLedger(MemoryLedger):
     is_dead = False
     is_given_up = False
 
-    def intend(self, intent: object, **more: object) -> bool:  # type: ignore[override]
+    def intend(self, intent: object, **more: object) -> bool:
         if self.is_dead:
             raise StoreUnavailable("the store is away")
         return not self.is_given_up

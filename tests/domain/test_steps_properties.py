@@ -6,7 +6,7 @@ from builders import Outcomes, a_delivery, a_lease, an_attempt, prepared
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.domain.admission import Granted, RefusalKind, Refused, Reservation
+from turnkeeper.domain.admission import Admission, Granted, RefusalKind, Refused, Reservation
 from turnkeeper.domain.answers import (
     Heard,
     Leased,
@@ -73,15 +73,12 @@ def begun_states(draw: st.DrawFn) -> TurnState:
         else ServerRoute.NOT_APPLICABLE
     )
     attempts = tuple(an_attempt(number, route=route) for number in range(count))
-    admission = (
-        Granted()
-        if personal
-        else draw(
-            st.sampled_from(
-                [Granted(), Granted(reservation=UNIT), Refused(kind=RefusalKind.USER_QUOTA)]
-            )
-        )
-    )
+    offered: list[Admission] = [
+        Granted(),
+        Granted(reservation=UNIT),
+        Refused(kind=RefusalKind.USER_QUOTA),
+    ]
+    admission = Granted() if personal else draw(st.sampled_from(offered))
     policy = TurnPolicy(
         max_keys=draw(st.integers(1, 3)),
         max_invocations=draw(st.integers(1, 6)),

@@ -85,8 +85,9 @@ class ConcludeTurn:
         last = finish.last_ran
         if isinstance(last, Empty) and last.finish is not None:
             text = f"{text} {self._text(f'empty.{last.finish.value}', stage)}".strip()
-        if kind is FailureKind.NO_KEY:
-            text = f"{text} {redact(failed.failure.message)}"
+        back_s = failed.failure.retry_after_s
+        if kind is FailureKind.NO_KEY and back_s is not None:
+            text = f"{text} {self._text('no_key.back', stage, seconds=ceil(back_s))}"
         tip = self._text(f"tip.{attempt.route.value}.{kind.value}", stage)
         return Spoken(title=title, text=text, tips=(tip,) if tip else ())
 

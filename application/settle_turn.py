@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.turn_store import Closing, TurnStore
-from turnkeeper.domain.errors import StoreError
+from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.domain.events import Entry
 
 MAX_WAITING = 10_000
@@ -41,8 +41,10 @@ class SettleTurn:
                 return None
             try:
                 self._turns.close(closing)
-            except StoreError as error:
+            except StoreUnavailable as error:
                 self._waiting.appendleft(closing)
+                return str(error)
+            except StoreError as error:  # it would be refused again, and hold up all others
                 return str(error)
         return None
 

@@ -173,6 +173,7 @@ class TurnState:
         signal: What was heard from outside, or None.
         retries: How often the turn was run again, because nothing came.
         earlier: What ran before that.
+        lease_is_back: Whether the key in use had been given back already.
     """
 
     plan: Plan
@@ -189,6 +190,7 @@ class TurnState:
     signal: Signal | None = None
     retries: int = 0
     earlier: tuple[Outcome, ...] = ()
+    lease_is_back: bool = False
 
     @classmethod
     def begin(
@@ -280,7 +282,7 @@ class TurnState:
                 return BookSuccess(model=self.attempt(ran.attempt_no).model.name)
             case Failed(failure=failure, ran=ran):
                 model = self.attempt(ran.attempt_no).model.name
-                return booking_of(failure, model=model, cools=not self.keeps_lease)
+                return booking_of(failure, model=model, cools=not self._uses_lease_again)
             case Crashed() | Stopped() | Interrupted() | Unreachable() | TimedOut():
                 return BookNeutral()
             case unknown:
@@ -300,7 +302,12 @@ class TurnState:
 
     @property
     def keeps_lease(self) -> bool:
-        """Whether the key that was just used is about to be used again, without a new lease."""
+        """Whether booking the last outcome does not give its key back: it is used again at once
+        without a new lease, or had been given back before it was used again."""
+        return self.lease_is_back or self._uses_lease_again
+
+    @property
+    def _uses_lease_again(self) -> bool:
         return (
             isinstance(self.at, Ready)
             and bool(self.outcomes)
@@ -322,11 +329,13 @@ class TurnState:
             case Prepared():
                 return self._prepared(answer)
             case Unpreparable(attempt_no=number, cause=cause):
-                return self._gave_up(number, FailureKind.UNPREPARABLE, cause)
+                failure = Failure(kind=FailureKind.UNPREPARABLE, message=cause)
+                return self._gave_up(number, failure)
             case Leased(lease=lease):
                 assert isinstance(self.at, Leasing)
                 at = self.at
-                return replace(self, at=Ready(prepared=at.prepared, lease=lease, adjust=at.adjust))
+                ready = Ready(prepared=at.prepared, lease=lease, adjust=at.adjust)
+                return replace(self, at=ready, lease_is_back=False)
             case NoKey():
                 return self._no_key(answer)
             case Waited() if isinstance(self.at, Waiting):
@@ -395,10 +404,10 @@ class TurnState:
             return replace(begun, at=Leasing(prepared=prepared))
         return replace(begun, at=Ready(prepared=prepared, lease=None))
 
-    def _gave_up(self, number: int, kind: FailureKind, cause: str) -> "TurnState":
-        """An attempt that is not, or no longer, run."""
+    def _gave_up(self, number: int, failure: Failure) -> "TurnState":
+        """An attempt that is not run."""
         queue = tuple(n for n in self.queue if n != number)
-        noted = self._with_failure(number, Failure(kind=kind, message=cause))
+        noted = self._with_failure(number, failure)
         return replace(noted, queue=queue, at=Choosing())
 
     def _no_key(self, answer: NoKey) -> "TurnState":
@@ -406,7 +415,7 @@ class TurnState:
         assert isinstance(at, Leasing)
         if isinstance(last, Failed) and retry.may_repeat(self.outcomes, last, self.policy):
             again = Ready(prepared=at.prepared, lease=last.ran.lease, adjust=_repeated(at.adjust))
-            return replace(self, at=again)
+            return replace(self, at=again, lease_is_back=True)
         until_s = answer.next_at_s
         is_soon = until_s is not None and until_s - answer.now_s <= self.policy.key_wait_s
         if until_s is not None and is_soon and not at.has_waited:
@@ -414,7 +423,7 @@ class TurnState:
             return replace(self, at=Waiting(then=then, until_s=until_s))
         if last is not None:
             return replace(self, at=Choosing())
-        return self._gave_up(answer.attempt_no, FailureKind.NO_KEY, _no_key_text(answer))
+        return self._gave_up(answer.attempt_no, _no_key_failure(answer))
 
     def _unfit_keys(self, at: Leasing) -> frozenset[KeyId]:
         """Keys that failed for other reasons than a limit that passes."""
@@ -503,9 +512,12 @@ def _repeated(adjust: Adjust) -> Adjust:
     return Repeat() if isinstance(adjust, AsIs) else adjust
 
 
-def _no_key_text(answer: NoKey) -> str:
+def _no_key_failure(answer: NoKey) -> Failure:
+    next_in_s = None if answer.next_at_s is None else answer.next_at_s - answer.now_s
     if answer.cause:
-        return answer.cause
-    if answer.next_at_s is None:
-        return "no usable key is saved; add one with `turnkeeper key add`"
-    return f"all keys rest; the first is back in {answer.next_at_s - answer.now_s:.0f} s"
+        text = answer.cause
+    elif next_in_s is None:
+        text = "no usable key is saved; add one with `turnkeeper key add`"
+    else:
+        text = f"all keys rest; the first is back in {next_in_s:.0f} s"
+    return Failure(kind=FailureKind.NO_KEY, message=text, rule="no_key", retry_after_s=next_in_s)

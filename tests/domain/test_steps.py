@@ -839,7 +839,7 @@ class TestBooking:
     def test_success(self, end: str) -> None:
         state = when_ready(begun(2))
 
-        assert state.after(getattr(Outcomes(state), end)()).booking == BookSuccess()
+        assert state.after(getattr(Outcomes(state), end)()).booking == BookSuccess(model="model-0")
 
     @pytest.mark.parametrize(
         "end", ["stopped", "interrupted", "unreachable", "timed_out", "crashed"]
@@ -875,7 +875,12 @@ class TestBooking:
         state = when_ready(begun(2))
 
         assert state.after(Outcomes(state).failed(kind)).booking == BookError(
-            booked_as=booked_as, text=kind.value, scope=scope, rest_s=rest_s, model="model-0"
+            booked_as=booked_as,
+            text=kind.value,
+            scope=scope,
+            rest_s=rest_s,
+            model="model-0",
+            spares_other_models=kind is FailureKind.RATE_LIMIT,
         )
 
     def test_the_hint_of_the_provider_is_the_rest(self) -> None:
@@ -909,6 +914,22 @@ class TestBooking:
         assert again.booking == BookError(
             booked_as=KeyErrorClass.RATE_LIMIT, text="quota", model="model-0"
         )
+
+    def test_a_key_that_was_given_back_before_it_was_repeated_is_given_back_once(self) -> None:
+        state = when_ready(begun(), lease=a_lease(1))
+        failed = state.after(Outcomes(state).failed(FailureKind.SERVER_ERROR))
+        again = no_key(failed)
+        ended = again.after(Outcomes(again).answered())
+
+        assert (failed.keeps_lease, ended.keeps_lease) == (False, True)
+
+    def test_a_new_lease_is_given_back_again(self) -> None:
+        state = when_ready(begun(2), lease=a_lease(1))
+        again = no_key(state.after(Outcomes(state).failed(FailureKind.SERVER_ERROR)))
+        ended = again.after(Outcomes(again).failed(FailureKind.OVERLOADED))
+        state = when_ready(ended, lease=a_lease(2))
+
+        assert not state.after(Outcomes(state).answered()).keeps_lease
 
     def test_nothing_is_booked_where_no_key_was_used(self) -> None:
         attempt = an_attempt(0, endpoint=an_endpoint(requires_auth=False))

@@ -40,13 +40,13 @@ from turnkeeper.domain.outcome import (
     TimedOut,
     Unreachable,
 )
+from turnkeeper.domain.phase import Ready
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess
 from turnkeeper.domain.steps import (
     LeaseKey,
     OpenServerRoute,
     Prepare,
-    Ready,
     RunInvocation,
     TurnState,
     Wait,

@@ -8,6 +8,7 @@ from turnkeeper.domain.failure import (
     REACTIONS,
     CooldownScope,
     Failure,
+    FailureKind,
     KeyErrorClass,
     key_rest_s,
 )
@@ -63,6 +64,7 @@ class KeyHealth:
         error_count: Errors since the last success.
         rests_until: Not lent before; past and not cleared means one probe may try it.
         rest_set_at: When that was set.
+        rest_model: The model that was limited; None if the rest concerns all models.
         probe_until: Somebody is probing until then.
         model_rests: Models it may not be used for, until when.
         disabled: Refused by the provider; comes back when it is edited.
@@ -75,6 +77,7 @@ class KeyHealth:
     error_count: int = 0
     rests_until: datetime | None = None
     rest_set_at: datetime | None = None
+    rest_model: str | None = None
     probe_until: datetime | None = None
     model_rests: tuple[ModelRest, ...] = ()
     disabled: bool = False
@@ -87,13 +90,26 @@ class KeyHealth:
         instants = [rest.until for rest in self.model_rests if rest.model == model]
         if self.rests_until is not None:
             instants.append(self.rests_until)
-        if self.rests_until is not None and self.probe_until is not None:
-            instants.append(self.probe_until)
+            if self.probe_until is not None and not self._rests_for_another(model):
+                instants.append(self.probe_until)
         return max([now, *instants])
 
-    def is_half_open(self, now: datetime) -> bool:
-        """Whether its rest is over and nothing has shown yet that it works again."""
-        return self.rests_until is not None and self.rests_until <= now
+    def is_half_open(self, model: str, now: datetime) -> bool:
+        """Whether the model's rest is over and nothing has shown yet that it works again.
+
+        Another model's rest leaves nothing to be shown once it is over.
+        """
+        is_over = self.rests_until is not None and self.rests_until <= now
+        return is_over and not self._rests_for_another(model)
+
+    def spares(self, model: str, now: datetime) -> bool:
+        """Whether nothing but a rest of another model keeps it from this one."""
+        if not self._rests_for_another(model):
+            return False
+        return replace(self, rests_until=None).free_at(model, now) == now
+
+    def _rests_for_another(self, model: str) -> bool:
+        return self.rest_model not in {None, model}
 
     def load(self, now: datetime) -> int:
         """Leases under way; those of turns that must have ended are not counted."""
@@ -143,31 +159,43 @@ class RotationPool:
     def choose(
         self, *, model: str, without: frozenset[KeyId], now: datetime
     ) -> Chosen | NothingFree:
-        """The next key: a due probe first, then the least loaded, least used, lowest id."""
-        rotating = [key for key in self.keys if key.enabled]
-        resort = [key for key in self.keys if key.is_main and not key.enabled]
-        for keys in (rotating, resort):
-            free = [k for k in keys if k.id not in without and k.health.free_at(model, now) == now]
-            if free:
-                return self._best(free, now)
-        lendable = rotating + resort
+        """The next key: a due probe first, then the least loaded, least used, lowest id.
+
+        Where none in rotation is free it is the main key, last of all while that rests for
+        another model.
+        """
+        lendable = [key for key in self.keys if key.enabled or key.is_main]
+        free = [k for k in lendable if k.id not in without and k.health.free_at(model, now) == now]
+        rotating = [key for key in free if key.enabled]
+        mains = [key for key in lendable if key.is_main and key.id not in without]
+        spared = [key for key in mains if key.health.spares(model, now)]
+        for keys in (rotating, free, spared):
+            if keys:
+                return self._best(keys, model, now)
         instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
         waiting = [at for at in instants if at > now]
         return NothingFree(next_at=min(waiting, default=None))
 
     @staticmethod
-    def _best(free: list[RotationKey], now: datetime) -> Chosen:
+    def _best(keys: list[RotationKey], model: str, now: datetime) -> Chosen:
         def order(key: RotationKey) -> tuple[bool, int, int, int]:
             health = key.health
-            return (not health.is_half_open(now), health.load(now), health.usage_count, key.id)
+            is_due = health.is_half_open(model, now)
+            return (not is_due, health.load(now), health.usage_count, key.id)
 
-        key = min(free, key=order)
-        return Chosen(key=key, is_probe=key.health.is_half_open(now))
+        key = min(keys, key=order)
+        return Chosen(key=key, is_probe=key.health.is_half_open(model, now))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookSuccess:
-    """The key worked."""
+    """The key worked.
+
+    Attributes:
+        model: The name of the model that answered; another one's rest goes on.
+    """
+
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +213,7 @@ class BookError:
         scope: What rests.
         rest_s: For how long, from the booking.
         model: The model's name, for a rest that concerns one model.
+        spares_other_models: Whether the key's rest may be the model's own.
     """
 
     booked_as: KeyErrorClass
@@ -192,6 +221,7 @@ class BookError:
     scope: CooldownScope = CooldownScope.NOTHING
     rest_s: float = 0.0
     model: str = ""
+    spares_other_models: bool = False
 
 
 Booking = BookSuccess | BookNeutral | BookError
@@ -213,6 +243,7 @@ def booking_of(failure: Failure, *, model: str, cools: bool) -> BookError:
         scope=reaction.rests if rests else CooldownScope.NOTHING,
         rest_s=key_rest_s(failure) if rests else 0.0,
         model=model,
+        spares_other_models=rests and failure.kind is FailureKind.RATE_LIMIT,
     )
 
 
@@ -238,17 +269,25 @@ def booked(
     match booking:
         case BookNeutral():
             return unclaimed
-        case BookSuccess():
-            return _succeeded(unclaimed, lease.leased_at)
+        case BookSuccess(model=model):
+            return _succeeded(unclaimed, model, lease.leased_at)
         case BookError():
             return _failed(unclaimed, booking, now)
 
 
-def _succeeded(health: KeyHealth, leased_at: datetime) -> KeyHealth:
+def _succeeded(health: KeyHealth, model: str, leased_at: datetime) -> KeyHealth:
     counted = replace(health, usage_count=health.usage_count + 1, error_count=0)
-    if health.rest_set_at is not None and health.rest_set_at > leased_at:
+    is_newer = health.rest_set_at is not None and health.rest_set_at > leased_at
+    if is_newer or health.rest_model not in {None, model}:
         return counted
-    return replace(counted, rests_until=None, rest_set_at=None, probe_until=None, last_error=None)
+    return replace(
+        counted,
+        rests_until=None,
+        rest_set_at=None,
+        rest_model=None,
+        probe_until=None,
+        last_error=None,
+    )
 
 
 def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:
@@ -263,11 +302,19 @@ def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:
             return replace(noted, disabled=True)
         case CooldownScope.KEY:
             later = max(until, noted.rests_until or until)
-            return replace(noted, rests_until=later, rest_set_at=now)
+            limited = _limited_model(noted, booking, now)
+            return replace(noted, rests_until=later, rest_set_at=now, rest_model=limited)
         case CooldownScope.KEY_FOR_MODEL:
             return replace(noted, model_rests=_with(noted.model_rests, booking.model, until))
         case _:
             return noted
+
+
+def _limited_model(health: KeyHealth, booking: BookError, now: datetime) -> str | None:
+    is_resting = health.rests_until is not None and health.rests_until > now
+    if not booking.spares_other_models or (is_resting and health.rest_model != booking.model):
+        return None
+    return booking.model
 
 
 def _with(rests: tuple[ModelRest, ...], model: str, until: datetime) -> tuple[ModelRest, ...]:

@@ -46,6 +46,7 @@ from turnkeeper.domain.outcome import (
     ToolRecord,
     Unreachable,
 )
+from turnkeeper.domain.phase import Choosing, Leasing, Over, Phase, Ready, Waiting
 from turnkeeper.domain.plan import Attempt, Plan, ServerRoute
 from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
@@ -111,46 +112,6 @@ class OpenServerRoute:
 
 
 Step = Prepare | LeaseKey | Wait | RunInvocation | OpenServerRoute | Finish
-
-
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """No attempt is under way."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leasing:
-    """An attempt is prepared and needs a key."""
-
-    prepared: Prepared
-    without: frozenset[KeyId] = frozenset()
-    has_waited: bool = False
-    adjust: Adjust = AsIs()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """Its key is coming back."""
-
-    then: Leasing
-    until_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """It can run."""
-
-    prepared: Prepared
-    lease: Lease | None
-    adjust: Adjust = AsIs()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Over:
-    """Nothing more is tried."""
-
-
-Phase = Choosing | Leasing | Waiting | Ready | Over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

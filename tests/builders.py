@@ -24,10 +24,11 @@ from turnkeeper.domain.outcome import (
     Unreachable,
 )
 from turnkeeper.domain.owner import Owner, Route
+from turnkeeper.domain.phase import Ready
 from turnkeeper.domain.plan import Attempt, Plan, ServerRoute, Slot
 from turnkeeper.domain.rotation import KeyId, Lease
 from turnkeeper.domain.secret import Secret
-from turnkeeper.domain.steps import Ready, TurnState
+from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.stream import FinishReason
 from turnkeeper.domain.turn import TurnRequest
 

@@ -83,6 +83,13 @@ class PrepareContext:
             capabilities = live.corrected(capabilities)
         return replace(model, limits=limits, capabilities=capabilities)
 
+    @staticmethod
+    def within(prepared: Prepared, window_tokens: int) -> Prepared:
+        """The same attempt in a window that became known only with its key."""
+        room = max(1, window_tokens - (prepared.max_output_tokens or 0))
+        fitted, dropped = truncated(prepared.conversation, to_tokens=room)
+        return replace(prepared, conversation=fitted, dropped=prepared.dropped + dropped)
+
     def adjusted(self, prepared: Prepared, adjust: Adjust) -> Prepared:
         """The same attempt, changed as a repeated invocation asks."""
         match adjust:

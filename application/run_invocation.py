@@ -1,13 +1,16 @@
 """Runs one attempt with one key, under watch, and says what it came to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from types import MappingProxyType
 
 from turnkeeper.application.deliver_stream import DeliverStream
 from turnkeeper.application.outlet import Outlet
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.providers import Providers
 from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
 from turnkeeper.application.poster import Poster
@@ -54,8 +57,15 @@ class _Invocation:
     may_be_slow: bool
 
 
+_NO_WINDOWS: Mapping[str, CredentialWindow] = MappingProxyType({})
+
+
 class RunInvocation:
-    """Runs invocations. An invocation never speaks to people about failure: it returns it."""
+    """Runs invocations. An invocation never speaks to people about failure: it returns it.
+
+    Args:
+        windows: By provider, for those whose windows depend on the key's plan.
+    """
 
     def __init__(
         self,
@@ -65,12 +75,14 @@ class RunInvocation:
         clock: Clock,
         context: PrepareContext,
         limits: TimeLimits,
+        windows: Mapping[str, CredentialWindow] = _NO_WINDOWS,
     ) -> None:
         self._providers = providers
         self._runner = runner
         self._clock = clock
         self._context = context
         self._limits = limits
+        self._windows = windows
 
     def __call__(
         self, step: Step, attempt: Attempt, stage: Stage, poster: Poster, invocation_no: int
@@ -117,7 +129,9 @@ class RunInvocation:
     def _set_up(
         self, step: Step, attempt: Attempt, stage: Stage, outlet: Outlet, before: Ran
     ) -> _Invocation:
-        prepared = self._context.adjusted(step.prepared, step.adjust)
+        prepared = self._within_window(
+            self._context.adjusted(step.prepared, step.adjust), step, attempt
+        )
         now_s = self._clock.monotonic()
         progress = Progress()
         delivery = DeliverStream(
@@ -149,6 +163,14 @@ class RunInvocation:
             started_at_s=now_s,
             may_be_slow=attempt.model.capabilities.reasoning or not step.another_may_answer,
         )
+
+    def _within_window(self, prepared: Prepared, step: Step, attempt: Attempt) -> Prepared:
+        """What a plan pays for is known only with the key."""
+        window = self._windows.get(attempt.provider)
+        if window is None or step.lease is None or attempt.model.limits.window_tokens:
+            return prepared
+        tokens = window.window_tokens(step.lease.secret, attempt.model.name)
+        return self._context.within(prepared, tokens)
 
     # ── watching ────────────────────────────────────────────────────────────────────────────
 

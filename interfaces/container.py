@@ -10,6 +10,7 @@ from typing import Any
 from dependency_injector.containers import DeclarativeContainer
 from dependency_injector.providers import (
     Dependency,
+    Dict,
     Object,
     Resource,
     Selector,
@@ -44,6 +45,7 @@ from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
+from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
 from turnkeeper.interfaces import parts
 from turnkeeper.interfaces.settings import Settings
 
@@ -120,6 +122,9 @@ class Container(DeclarativeContainer):
         clock=clock,
         context=context,
         limits=settings.provided.limits,
+        windows=Dict(
+            novelai=ThreadSafeSingleton(NovelAiSubscription, http=http, clock=clock, runner=runner)
+        ),
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice

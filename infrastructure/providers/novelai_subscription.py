@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.runner import Runner, StillRunning, Stop, Work
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest
@@ -50,7 +51,7 @@ class _Known:
     until_s: float
 
 
-class NovelAiSubscription:
+class NovelAiSubscription(CredentialWindow):
     """Asks once for each key, and remembers the answer for a day. Safe to use from several threads.
 
     No key is kept, only a mark of it that nobody else can make.

@@ -51,8 +51,8 @@ from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.http import HttpClient, HttpRequest
 from turnkeeper.infrastructure.providers.gemini import GeminiProvider
 from turnkeeper.infrastructure.providers.gemini_answer import GeminiAnswer
-from turnkeeper.infrastructure.providers.native_reply import NativeReply
 from turnkeeper.infrastructure.providers.gemini_request import draft_of
+from turnkeeper.infrastructure.providers.native_reply import NativeReply
 from turnkeeper.infrastructure.providers.speaker import Speaker
 from turnkeeper.infrastructure.threads import ThreadStop
 from turnkeeper.infrastructure.wall import answer as walls

@@ -1,7 +1,7 @@
 """`domain.rotation.booked` as one statement for each kind of booking.
 
-Values: owner, provider, key_id, leased_at, is_probe, freed (leases given back: 0 or 1),
-error_class, text, model, rest_s.
+Values: owner, provider, key_id, leased_at, is_probe, freed (leases given back: 0 or 1); model
+with successes and errors; error_class, text, rest_s, spares (other models) with errors.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ WHERE owner = %(owner)s AND provider = %(provider)s AND key_id = %(key_id)s
 """
 # What a secret did says nothing of the one that has replaced it since.
 SAME_SECRET = f"{ROW} AND secret_since <= %(leased_at)s RETURNING key_id"
-IS_NEWER = "rest_set_at > %(leased_at)s"
+RESTS_ON = "(rest_set_at > %(leased_at)s OR rest_model <> %(model)s::text)"
 UNTIL = f"{NOW} + %(rest_s)s * interval '1 second'"
 
 NEUTRAL = f"{BOOK}, {UNCLAIMED} {ROW}"
@@ -35,11 +35,12 @@ NEUTRAL = f"{BOOK}, {UNCLAIMED} {ROW}"
 SUCCESS = f"""{BOOK},
     usage_count = usage_count + 1,
     error_count = 0,
-    rests_until = CASE WHEN {IS_NEWER} THEN rests_until END,
-    rest_set_at = CASE WHEN {IS_NEWER} THEN rest_set_at END,
-    probe_until = CASE WHEN {IS_NEWER} AND NOT %(is_probe)s THEN probe_until END,
-    last_error_class = CASE WHEN {IS_NEWER} THEN last_error_class END,
-    last_error_text = CASE WHEN {IS_NEWER} THEN last_error_text END
+    rests_until = CASE WHEN {RESTS_ON} THEN rests_until END,
+    rest_set_at = CASE WHEN {RESTS_ON} THEN rest_set_at END,
+    rest_model = CASE WHEN {RESTS_ON} THEN rest_model END,
+    probe_until = CASE WHEN {RESTS_ON} AND NOT %(is_probe)s THEN probe_until END,
+    last_error_class = CASE WHEN {RESTS_ON} THEN last_error_class END,
+    last_error_text = CASE WHEN {RESTS_ON} THEN last_error_text END
 {SAME_SECRET}
 """
 
@@ -53,7 +54,10 @@ NOTED = f"{ERROR} {SAME_SECRET}"
 DISABLED = f"{ERROR}, disabled = TRUE {SAME_SECRET}"
 RESTING = f"""{ERROR},
     rests_until = GREATEST(rests_until, {UNTIL}),
-    rest_set_at = {NOW}
+    rest_set_at = {NOW},
+    rest_model = CASE
+        WHEN rests_until > {NOW} AND rest_model IS DISTINCT FROM %(model)s::text THEN NULL
+        WHEN %(spares)s THEN %(model)s::text END
 {SAME_SECRET}
 """
 RESTING_FOR_MODEL = f"""{ERROR},
@@ -91,15 +95,20 @@ def values_of(lease: Lease, booking: Booking, *, keeps_lease: bool) -> Mapping[s
         "freed": 0 if keeps_lease else 1,
         "is_probe": lease.is_probe,
     }
-    if not isinstance(booking, BookError):
-        return values
-    return {
-        **values,
-        "error_class": booking.booked_as.value,
-        "text": _storable(booking.text)[:ERROR_TEXT_LIMIT],
-        "model": booking.model,
-        "rest_s": booking.rest_s,
-    }
+    match booking:
+        case BookNeutral():
+            return values
+        case BookSuccess():
+            return {**values, "model": booking.model}
+        case BookError():
+            return {
+                **values,
+                "error_class": booking.booked_as.value,
+                "text": _storable(booking.text)[:ERROR_TEXT_LIMIT],
+                "model": booking.model,
+                "rest_s": booking.rest_s,
+                "spares": booking.spares_other_models,
+            }
 
 
 def _storable(text: str) -> str:

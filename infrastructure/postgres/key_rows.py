@@ -34,6 +34,7 @@ def _health(row: Row) -> KeyHealth:
         error_count=row["error_count"],
         rests_until=row["rests_until"],
         rest_set_at=row["rest_set_at"],
+        rest_model=row["rest_model"],
         probe_until=row["probe_until"],
         model_rests=_model_rests(row["model_rests"]),
         disabled=row["disabled"],

@@ -32,6 +32,7 @@ FIT_AGAIN: dict[str, object] = {
     "disabled": False,
     "rests_until": None,
     "rest_set_at": None,
+    "rest_model": None,
     "probe_until": None,
     "model_rests": {},
     "error_count": 0,

@@ -129,6 +129,7 @@ key_state = Table(
     Column("error_count", BigInteger, nullable=False, server_default=ZERO),
     Column("rests_until", Instant),
     Column("rest_set_at", Instant),
+    Column("rest_model", Text),
     Column("probe_until", Instant),
     Column("model_rests", Json, nullable=False, server_default=NO_PAIRS),
     Column("disabled", Boolean, nullable=False, server_default=false()),

@@ -1,8 +1,10 @@
 """What every ring books on its keys."""
 
+from dataclasses import replace
+
 import pytest
 from builders import SERVER
-from contracts.keys import Keys, an_error
+from contracts.keys import MODEL, OTHER_MODEL, Keys, an_error
 
 from turnkeeper.domain.failure import CooldownScope, KeyErrorClass
 from turnkeeper.domain.rotation import BookError, BookNeutral, BookSuccess, KeyHealth
@@ -36,6 +38,29 @@ class KeyBookingsContract:
         assert keys.refuse().next_in_s == pytest.approx(60, abs=5)
         assert keys.health(first).usage_count == 1
         assert keys.health(first).last_error == (KeyErrorClass.RATE_LIMIT, "slow down")
+
+    def test_a_success_of_another_model_does_not_end_the_rest(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first)
+        before = keys.health(first)
+        lease = keys.lend(model=OTHER_MODEL)
+
+        keys.ring.book(lease, BookSuccess(model=OTHER_MODEL))
+
+        assert keys.health(first) == replace(
+            before, usage_count=1, error_count=0, last_leased_at=lease.leased_at
+        )
+        assert keys.refuse().next_in_s == pytest.approx(60, abs=5)
+
+    def test_a_success_of_the_limited_model_ends_its_rest(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first)
+        keys.pass_time(61)
+        probe = keys.lend()
+
+        keys.ring.book(probe, BookSuccess(model=MODEL))
+
+        assert keys.health(first) == KeyHealth(usage_count=1, last_leased_at=probe.leased_at)
 
     def test_a_lease_that_is_used_again_stays_in_flight(self, keys: Keys) -> None:
         (first,) = keys.add("one")

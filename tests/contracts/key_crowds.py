@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 from builders import SERVER, USER
-from contracts.keys import Keys, at_once
+from contracts.keys import OTHER_MODEL, Keys, at_once
 
 from turnkeeper.domain.rotation import BookNeutral, BookSuccess, KeyHealth, Lease
 
@@ -25,6 +25,27 @@ class KeyCrowdsContract:
                 keys.ring.book(lease, BookSuccess())
             for lease in leases[6:]:
                 keys.ring.book(lease, BookNeutral())
+
+    def test_free_keys_are_lent_and_not_the_main_one_that_rests_for_another_model(
+        self, keys: Keys
+    ) -> None:
+        main, *others = keys.add(*map(str, range(9)))
+        keys.limit(main)
+        for _ in range(50):
+            leases = at_once(8, lambda _: keys.lend(model=OTHER_MODEL))
+            assert sorted(lease.key_id for lease in leases) == others
+            for lease in leases:
+                keys.ring.book(lease, BookNeutral())
+
+    def test_the_main_key_that_rests_for_another_model_serves_all(self, keys: Keys) -> None:
+        first, second = keys.add("one", "two")
+        keys.limit(first)
+        keys.limit(second)
+
+        leases = at_once(32, lambda _: keys.lend(model=OTHER_MODEL))
+
+        assert [lease.key_id for lease in leases] == [first] * 32
+        assert keys.health(first).in_flight == 32
 
     def test_more_leases_than_keys_share_them_evenly(self, keys: Keys) -> None:
         added = keys.add(*map(str, range(8)))

@@ -1,7 +1,8 @@
 """How keys rest and are tried again, in every ring."""
 
 import pytest
-from contracts.keys import MODEL, Keys, an_error
+from builders import SERVER
+from contracts.keys import MODEL, OTHER_MODEL, Keys, a_limit, an_error
 
 from turnkeeper.application.ports.key_ring import NoneFree
 from turnkeeper.domain.failure import CooldownScope, KeyErrorClass
@@ -128,6 +129,91 @@ class KeyRestsContract:
         assert keys.refuse().next_in_s == pytest.approx(60, abs=5)
         keys.pass_time(61)
         assert not keys.lend().is_probe
+
+    def test_the_saved_key_serves_another_model_while_it_rests_for_one(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first)
+
+        leases = [keys.lend(model=OTHER_MODEL) for _ in range(3)]
+
+        assert [(lease.key_id, lease.is_probe) for lease in leases] == [(first, False)] * 3
+        assert keys.health(first).in_flight == 3
+        assert keys.refuse().next_in_s == pytest.approx(60, abs=5)
+
+    def test_a_rest_for_all_models_is_one_of_the_saved_key_as_well(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.rest(first, 60)
+
+        assert keys.refuse(model=OTHER_MODEL).next_in_s == pytest.approx(60, abs=5)
+
+    def test_of_a_resting_pool_only_the_main_key_serves_another_model(self, keys: Keys) -> None:
+        first, second = keys.add("one", "two")
+        keys.use(first, 5)
+        keys.limit(first)
+        keys.limit(second)
+
+        assert [keys.lend(model=OTHER_MODEL).key_id for _ in range(2)] == [first] * 2
+        assert keys.refuse(first, model=OTHER_MODEL).next_in_s == pytest.approx(60, abs=5)
+
+    def test_a_free_key_goes_before_the_main_one_that_rests_for_another_model(
+        self, keys: Keys
+    ) -> None:
+        first, second = keys.add("one", "two")
+        keys.use(second, 5)
+        keys.limit(first)
+
+        assert [keys.lend(model=OTHER_MODEL).key_id for _ in range(2)] == [second] * 2
+
+    def test_the_main_key_serves_another_model_where_it_is_switched_off(self, keys: Keys) -> None:
+        first, second = keys.add("one", "two")
+        keys.limit(first)
+        keys.rest(second, 60)
+        keys.saved.enable(SERVER, first, False)
+
+        assert keys.lend(model=OTHER_MODEL).key_id == first
+
+    def test_the_saved_key_does_not_serve_a_model_that_it_may_not_be_used_for(
+        self, keys: Keys
+    ) -> None:
+        (first,) = keys.add("one")
+        keys.rest(first, 90, CooldownScope.KEY_FOR_MODEL)
+        keys.limit(first, OTHER_MODEL)
+
+        assert keys.refuse().next_in_s == pytest.approx(90, abs=5)
+
+    def test_two_limited_models_rest_the_key_for_all(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first, MODEL, 60)
+        keys.limit(first, OTHER_MODEL, 20)
+
+        assert keys.refuse(model="gamma").next_in_s == pytest.approx(60, abs=5)
+        assert keys.health(first).rest_model is None
+
+    def test_a_model_that_is_limited_twice_still_spares_the_others(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        one, other = keys.lend(), keys.lend()
+        keys.ring.book(one, a_limit())
+        keys.ring.book(other, a_limit())
+
+        assert keys.lend(model=OTHER_MODEL).key_id == first
+
+    def test_a_limit_that_is_over_does_not_count_with_the_next(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first, MODEL)
+        keys.pass_time(61)
+        keys.limit(first, OTHER_MODEL)
+
+        assert keys.health(first).rest_model == OTHER_MODEL
+
+    def test_after_a_limit_its_own_model_probes_and_others_need_not(self, keys: Keys) -> None:
+        (first,) = keys.add("one")
+        keys.limit(first)
+        keys.pass_time(61)
+
+        assert [keys.lend(model=OTHER_MODEL).is_probe for _ in range(2)] == [False] * 2
+        assert keys.lend().is_probe
+        assert keys.refuse().next_in_s == pytest.approx(15, abs=5)
+        assert keys.lend(model=OTHER_MODEL).key_id == first
 
     def test_a_key_that_was_refused_is_not_lent_and_never_comes_back(self, keys: Keys) -> None:
         (first,) = keys.add("one")

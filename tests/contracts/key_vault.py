@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from builders import NOON, SERVER, USER
-from contracts.keys import PROVIDER, Keys, an_error, at_once
+from contracts.keys import PROVIDER, Keys, a_limit, an_error, at_once
 
 from turnkeeper.application.ports.key_ring import SavedKey
 from turnkeeper.domain.errors import StoreError
@@ -136,8 +136,9 @@ class KeyVaultContract:
         (first,) = keys.add("one")
         keys.use(first, 2)
         leases = [keys.lend() for _ in range(3)]
-        for scope in (CooldownScope.KEY_FOR_MODEL, CooldownScope.KEY, CooldownScope.KEY_DISABLED):
+        for scope in (CooldownScope.KEY_FOR_MODEL, CooldownScope.KEY_DISABLED):
             keys.ring.book(leases.pop(), an_error(scope, 60))
+        keys.ring.book(leases.pop(), a_limit())
 
         assert keys.saved.replace(SERVER, first, Secret("two"))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Barrier
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ Result = TypeVar("Result")
 
 PROVIDER = "wall"
 MODEL = "alpha"
+OTHER_MODEL = "beta"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,11 @@ class Keys:
         others = self._others(key_id)
         self.ring.book(self.lend(*others), an_error(scope, rest_s))
 
+    def limit(self, key_id: KeyId, model: str = MODEL, rest_s: float = 60.0) -> None:
+        """Have the provider limit the rate of a model with the key."""
+        others = self._others(key_id)
+        self.ring.book(self.lend(*others, model=model), a_limit(model, rest_s))
+
     def _others(self, key_id: KeyId) -> list[KeyId]:
         return [saved.key.id for saved in self.all() if saved.key.id != key_id]
 
@@ -81,6 +87,10 @@ def an_error(
     return BookError(
         booked_as=KeyErrorClass.RATE_LIMIT, text=text, scope=scope, rest_s=rest_s, model=MODEL
     )
+
+
+def a_limit(model: str = MODEL, rest_s: float = 60.0) -> BookError:
+    return replace(an_error(rest_s=rest_s), model=model, spares_other_models=True)
 
 
 def at_once(threads: int, work: Callable[[int], Result]) -> list[Result]:

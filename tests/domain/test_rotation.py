@@ -1,6 +1,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
 from builders import NOON
 
 from turnkeeper.domain.rotation import (
@@ -40,6 +41,10 @@ def busy(in_flight: int, *, since_s: float = 1.0) -> KeyHealth:
 
 def resting(until_s: float) -> KeyHealth:
     return KeyHealth(rests_until=at(until_s), rest_set_at=at(-100))
+
+
+def limited(until_s: float, model: str = "beta") -> KeyHealth:
+    return replace(resting(until_s), rest_model=model)
 
 
 def choose(*keys: RotationKey, without: tuple[int, ...] = ()) -> Chosen | NothingFree:
@@ -136,6 +141,69 @@ def test_the_main_key_out_of_rotation_is_the_last_resort() -> None:
 
     assert chosen(main, a_key(2, used=99)) == 2
     assert chosen(main, a_key(2, resting(60))) == 1
+
+
+def test_the_main_key_serves_a_model_while_it_rests_for_another() -> None:
+    key = a_key(1, limited(60), is_main=True)
+
+    assert choose(key) == Chosen(key=key, is_probe=False)
+
+
+def test_a_key_out_of_rotation_serves_so_too_if_it_is_the_main_one() -> None:
+    assert chosen(a_key(1, limited(60), is_main=True, enabled=False), a_key(2, resting(60))) == 1
+
+
+def test_any_free_key_goes_before_one_that_rests_for_another_model() -> None:
+    main = a_key(1, limited(60), is_main=True)
+
+    assert chosen(main, a_key(2, busy(9), used=99)) == 2
+
+
+def test_a_key_that_is_not_the_main_one_rests_for_all_models() -> None:
+    keys = (a_key(1, resting(60), is_main=True), a_key(2, limited(20)))
+
+    assert choose(*keys) == NothingFree(next_at=at(20))
+
+
+@pytest.mark.parametrize(
+    "health",
+    [
+        pytest.param(resting(60), id="of all models"),
+        pytest.param(limited(60, MODEL), id="of this model"),
+        pytest.param(
+            replace(limited(60), model_rests=(ModelRest(model=MODEL, until=at(20)),)),
+            id="of another model, while the key may not be used for this one",
+        ),
+    ],
+)
+def test_the_main_key_does_not_serve_in_a_rest(health: KeyHealth) -> None:
+    assert choose(a_key(1, health, is_main=True)) == NothingFree(next_at=at(60))
+
+
+def test_a_disabled_main_key_serves_no_other_model() -> None:
+    health = replace(limited(60), disabled=True)
+
+    assert choose(a_key(1, health, is_main=True)) == NothingFree(next_at=None)
+
+
+def test_a_main_key_that_was_tried_serves_no_other_model() -> None:
+    key = a_key(1, limited(60), is_main=True)
+
+    assert choose(key, without=(1,)) == NothingFree(next_at=at(60))
+
+
+@pytest.mark.parametrize("probe_until", [None, at(10)])
+def test_a_rest_of_another_model_leaves_nothing_to_probe(probe_until: datetime | None) -> None:
+    key = a_key(2, replace(limited(-1), probe_until=probe_until), used=9)
+
+    assert choose(key) == Chosen(key=key, is_probe=False)
+    assert chosen(key, a_key(1, used=8)) == 1
+
+
+def test_the_limited_model_probes_its_key() -> None:
+    key = a_key(1, limited(-1, MODEL))
+
+    assert choose(key) == Chosen(key=key, is_probe=True)
 
 
 def test_lending_counts_and_stamps() -> None:

@@ -46,6 +46,17 @@ def an_error(scope: CooldownScope, rest_s: float = 60.0) -> BookError:
     )
 
 
+def a_limit(model: str = MODEL, rest_s: float = 60.0) -> BookError:
+    return BookError(
+        booked_as=KeyErrorClass.RATE_LIMIT,
+        text="slow down",
+        scope=CooldownScope.KEY,
+        rest_s=rest_s,
+        model=model,
+        spares_other_models=True,
+    )
+
+
 FAILED_BEFORE = KeyHealth(
     in_flight=2,
     error_count=3,
@@ -73,6 +84,66 @@ def test_a_success_keeps_a_rest_that_was_set_after_its_lease() -> None:
     assert book(FAILED_BEFORE, BookSuccess(), leased_at=at(-80)) == replace(
         FAILED_BEFORE, usage_count=1, in_flight=1, error_count=0, probe_until=None
     )
+
+
+LIMITED = replace(FAILED_BEFORE, rest_model=MODEL)
+
+
+@pytest.mark.parametrize("rests_until", [at(-10), at(10)], ids=["over", "running"])
+def test_a_success_of_another_model_does_not_end_a_rest(rests_until: datetime) -> None:
+    limited = replace(LIMITED, rests_until=rests_until)
+
+    assert book(limited, BookSuccess(model="beta"), is_probe=False) == replace(
+        limited, usage_count=1, in_flight=1, error_count=0
+    )
+
+
+def test_a_success_of_the_limited_model_ends_its_rest() -> None:
+    assert book(LIMITED, BookSuccess(model=MODEL)) == KeyHealth(usage_count=1, in_flight=1)
+
+
+def test_a_success_of_any_model_ends_a_rest_of_all() -> None:
+    assert book(FAILED_BEFORE, BookSuccess(model="beta")) == KeyHealth(usage_count=1, in_flight=1)
+
+
+def test_a_success_keeps_a_newer_rest_of_its_own_model() -> None:
+    kept = book(LIMITED, BookSuccess(model=MODEL), leased_at=at(-80))
+
+    assert (kept.rests_until, kept.rest_model) == (LIMITED.rests_until, MODEL)
+
+
+RESTS = {
+    "none": FRESH,
+    "over": replace(FRESH, rests_until=at(-1), rest_set_at=at(-9), rest_model="beta"),
+    "of all": replace(FRESH, rests_until=at(30), rest_set_at=at(-9)),
+    "of beta": replace(FRESH, rests_until=at(30), rest_set_at=at(-9), rest_model="beta"),
+    "of alpha": replace(FRESH, rests_until=at(30), rest_set_at=at(-9), rest_model=MODEL),
+}
+
+
+@pytest.mark.parametrize(
+    ("rest", "rest_model"),
+    [("none", MODEL), ("over", MODEL), ("of all", None), ("of beta", None), ("of alpha", MODEL)],
+)
+def test_a_rate_limit_is_the_models_own_unless_the_key_rests_for_others(
+    rest: str, rest_model: str | None
+) -> None:
+    health = book(RESTS[rest], a_limit())
+
+    assert (health.rests_until, health.rest_model) == (at(60), rest_model)
+
+
+@pytest.mark.parametrize("rest", RESTS)
+def test_any_other_rest_of_a_key_is_one_of_all_models(rest: str) -> None:
+    health = book(RESTS[rest], an_error(CooldownScope.KEY))
+
+    assert (health.rests_until, health.rest_model) == (at(60), None)
+
+
+def test_a_shorter_limit_of_another_model_makes_the_longer_rest_one_of_both() -> None:
+    health = book(RESTS["of beta"], a_limit(rest_s=5.0))
+
+    assert (health.rests_until, health.rest_model) == (at(30), None)
 
 
 def test_a_neutral_outcome_only_ends_the_lease_and_the_probe() -> None:
@@ -142,7 +213,13 @@ def test_a_failure_rests_its_key_as_long_as_was_asked_for() -> None:
         scope=CooldownScope.KEY,
         rest_s=7.0,
         model=MODEL,
+        spares_other_models=True,
     )
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FailureKind if kind.name != "RATE_LIMIT"])
+def test_only_a_rate_limit_spares_other_models(kind: FailureKind) -> None:
+    assert not booking_of(a_failure(kind), model=MODEL, cools=True).spares_other_models
 
 
 def test_a_failure_before_another_try_with_the_same_key_does_not_rest_it() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from builders import NOON, SERVER
-from contracts.keys import MODEL, PROVIDER
+from contracts.keys import MODEL, OTHER_MODEL, PROVIDER
 from forgetful_vault import ForgetfulVault
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -43,16 +43,19 @@ TIMES = [NOON + timedelta(seconds=offset_s) for offset_s in (-2000, -700, -600, 
 INSTANTS = st.sampled_from(TIMES)
 MAYBE = st.none() | INSTANTS
 ERRORS = st.tuples(st.sampled_from(KeyErrorClass), st.just("text"))
-PAST = TIMES[:3]
+PAST, FUTURE = TIMES[:3], TIMES[3:]
+MODELS = (MODEL, OTHER_MODEL)
 MODEL_RESTS = [
-    (ModelRest(model=MODEL, until=until), ModelRest(model="beta", until=TIMES[0]))[:count]
+    (ModelRest(model=MODEL, until=until), ModelRest(model=OTHER_MODEL, until=TIMES[0]))[:count]
     for until in TIMES
     for count in (1, 2)
 ]
 
 
-def healths(rest: st.SearchStrategy[datetime | None]) -> st.SearchStrategy[KeyHealth]:
-    """Keys in any health, whose rests and probes end at such instants."""
+def healths(
+    rest: st.SearchStrategy[datetime | None], models: tuple[str | None, ...] = (None, *MODELS)
+) -> st.SearchStrategy[KeyHealth]:
+    """Keys in any health, whose rests and probes end at such instants, and are of such models."""
     return st.builds(
         KeyHealth,
         usage_count=st.integers(0, 2),
@@ -61,43 +64,52 @@ def healths(rest: st.SearchStrategy[datetime | None]) -> st.SearchStrategy[KeyHe
         error_count=st.integers(0, 2),
         rests_until=rest,
         rest_set_at=st.sampled_from([None, *PAST]),
+        rest_model=st.sampled_from(models),
         probe_until=rest,
-        model_rests=st.sampled_from([(), *MODEL_RESTS]),
+        model_rests=st.just(()) | st.sampled_from(MODEL_RESTS),
         last_error=st.none() | ERRORS,
     )
 
 
 MOSTLY_FREE = healths(st.sampled_from([None, *PAST]))
 ANY_HEALTH = healths(MAYBE)
+RESTING = healths(st.sampled_from(FUTURE))
+LIMITED = healths(st.sampled_from(FUTURE), (OTHER_MODEL,))
 DISABLED = ANY_HEALTH.map(lambda health: replace(health, disabled=True))
+MIXED = st.one_of(MOSTLY_FREE, MOSTLY_FREE, ANY_HEALTH, DISABLED)
+# Of the main key and of the others.
+OF_POOLS = [(MIXED, MIXED), (LIMITED, MIXED), (LIMITED, RESTING), (RESTING, RESTING)]
+TRIED = st.just(frozenset[KeyId]()) | st.frozensets(st.integers(0, 3).map(KeyId), max_size=2)
 
 
 @st.composite
 def pools(draw: st.DrawFn) -> tuple[RotationKey, ...]:
-    healths = draw(
-        st.lists(st.one_of(MOSTLY_FREE, MOSTLY_FREE, ANY_HEALTH, DISABLED), min_size=1, max_size=5)
-    )
-    main = draw(st.integers(0, 5))
+    of_main, of_others = draw(st.sampled_from(OF_POOLS))
+    count = draw(st.integers(1, 5))
+    main = draw(st.integers(0, count))
     return tuple(
         RotationKey(
             id=KeyId(number),
             is_main=number == main,
             enabled=draw(st.sampled_from([True, True, True, False])),
-            health=health,
+            health=draw(of_main if number == main else of_others),
         )
-        for number, health in enumerate(healths)
+        for number in range(count)
     )
 
 
-FAILURES = [
-    BookError(
-        booked_as=KeyErrorClass.API_ERROR, text="later", scope=scope, rest_s=rest_s, model=MODEL
-    )
-    for scope in CooldownScope
-    for rest_s in (0.0, 300.0, 650.0, 3000.0)
-]
-BOOKINGS: st.SearchStrategy[Booking] = st.sampled_from(
-    [*[BookSuccess()] * 4, *[BookNeutral()] * 2, *FAILURES]
+FAILURES = st.builds(
+    BookError,
+    booked_as=st.just(KeyErrorClass.API_ERROR),
+    text=st.just("later"),
+    scope=st.sampled_from([*CooldownScope, *[CooldownScope.KEY] * 5]),
+    rest_s=st.sampled_from((0.0, 300.0, 650.0, 3000.0)),
+    model=st.sampled_from(MODELS),
+    spares_other_models=st.booleans(),
+)
+SUCCESSES = st.builds(BookSuccess, model=st.sampled_from(MODELS))
+BOOKINGS: st.SearchStrategy[Booking] = st.one_of(
+    FAILURES, FAILURES, SUCCESSES, st.just(BookNeutral())
 )
 
 
@@ -150,12 +162,12 @@ def state_row(key: RotationKey) -> dict[str, object]:
     health = key.health
     error_class, error_text = health.last_error or (None, None)
     same = ("usage_count", "in_flight", "last_leased_at", "error_count", "disabled")
-    instants = ("rests_until", "rest_set_at", "probe_until")
+    rest = ("rests_until", "rest_set_at", "rest_model", "probe_until")
     return {
         "key_id": key.id,
         "is_main": key.is_main,
         "enabled": key.enabled,
-        **{name: getattr(health, name) for name in (*same, *instants)},
+        **{name: getattr(health, name) for name in (*same, *rest)},
         "model_rests": {rest.model: rest.until.isoformat() for rest in health.model_rests},
         "last_error_class": error_class.value if error_class else None,
         "last_error_text": error_text,
@@ -189,12 +201,14 @@ def rounded(instant: datetime) -> datetime:
 ANY_POOL = settings(
     max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-RESTING = KeyHealth(rests_until=NOON + timedelta(seconds=600))
+OFF = RotationKey(
+    id=KeyId(1), enabled=False, health=KeyHealth(rests_until=NOON + timedelta(seconds=600))
+)
 
 
 @ANY_POOL
-@given(keys=pools(), without=st.frozensets(st.integers(0, 3).map(KeyId)))
-@example(keys=(RotationKey(id=KeyId(1), enabled=False, health=RESTING),), without=frozenset())
+@given(keys=pools(), without=TRIED)
+@example(keys=(OFF,), without=frozenset())
 def test_a_lease_is_what_the_rule_chooses(
     database: Engine,
     connection: Connection,
@@ -231,7 +245,7 @@ def test_a_lease_is_what_the_rule_chooses(
 
 @ANY_POOL
 @given(
-    health=ANY_HEALTH | DISABLED,
+    health=MIXED | RESTING,
     booking=BOOKINGS,
     keeps_lease=st.booleans(),
     leased_at=INSTANTS,

@@ -2,15 +2,15 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from builders import SERVER, a_lease
+from builders import NOON, SERVER, a_lease
 from contracts.key_bookings import KeyBookingsContract
 from contracts.key_crowds import KeyCrowdsContract
 from contracts.key_rests import KeyRestsContract
 from contracts.key_ring import KeyRingContract
 from contracts.key_vault import KeyVaultContract
-from contracts.keys import MODEL, PROVIDER, Keys
+from contracts.keys import MODEL, OTHER_MODEL, PROVIDER, Keys
 from forgetful_vault import ForgetfulVault
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, select, text, update
 
 from turnkeeper.domain.errors import StoreUnavailable
 from turnkeeper.domain.rotation import BookNeutral, BookSuccess, Lease
@@ -90,6 +90,21 @@ def test_a_locked_key_is_waited_for_and_not_read_as_none(keys: Keys, database: E
 
     assert isinstance(answer, Lease)
     assert answer.key_id == first
+
+
+def test_a_key_that_is_limited_just_then_gives_way_to_a_free_one(
+    keys: Keys, database: Engine
+) -> None:
+    first, second = keys.add("one", "two")
+    limited = {"rests_until": NOON + timedelta(days=10_000), "rest_model": MODEL}
+    with ThreadPoolExecutor(1) as pool:
+        with transaction(database) as holder:
+            holder.execute(update(key_state).filter_by(key_id=first).values(limited))
+            asked = pool.submit(keys.lend, model=OTHER_MODEL)
+            wait_for_a_waiting_lock(database)
+        lease = asked.result(30)
+
+    assert lease.key_id == second
 
 
 def wait_for_a_waiting_lock(engine: Engine) -> None:

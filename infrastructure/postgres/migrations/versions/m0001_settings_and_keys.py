@@ -152,6 +152,7 @@ def _create_key_state() -> None:
         sa.Column("error_count", sa.BigInteger, nullable=False, server_default=ZERO),
         _instant("rests_until"),
         _instant("rest_set_at"),
+        sa.Column("rest_model", sa.Text),
         _instant("probe_until"),
         sa.Column("model_rests", JSONB, nullable=False, server_default=NO_PAIRS),
         sa.Column("disabled", sa.Boolean, nullable=False, server_default=sa.false()),

@@ -96,6 +96,9 @@ def _answered(
     )
     if as_json:
         lines.result(result)
+    elif result.failures and result.status is not TurnStatus.COMPLETED:
+        last = result.failures[-1]  # whoever runs this is the operator: the cause helps
+        click.echo(f"{last.model}: {last.failure.message}")
     return result
 
 

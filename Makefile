@@ -1,11 +1,12 @@
 # One verb for each thing. `make run` and `make test` set everything up by themselves.
 VENV := .venv
+PEERS := $(VENV)/peers
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install run test check lint format types arch soak bench clean
+.PHONY: help install run test test-peers check lint format types arch soak bench clean
 
 help:             ## say what each verb does
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -29,6 +30,16 @@ run: $(VENV)/.installed           ## one rescued turn, end to end, on the embedd
 
 test: $(VENV)/.installed-dev      ## all tests, the Postgres ones included
 	$(BIN)/pytest -q
+
+# One client wants an older tenacity than ours, so they live in an environment of their own.
+$(PEERS)/.installed: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m venv $(PEERS)
+	grep -v '^tenacity==' constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt -e '.[dev,peers]'
+	@touch $@
+
+test-peers: $(PEERS)/.installed   ## what adapters send, beside the providers' own clients
+	$(PEERS)/bin/pytest -q tests/peers
 
 check: lint types arch test       ## everything that must be green
 

@@ -25,7 +25,7 @@ from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
-from turnkeeper.application.plan_turn import PlanTurn
+from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
@@ -57,6 +57,8 @@ class Container(DeclarativeContainer):
     environment_keys: Object[Mapping[str, Secret]] = Object({})
     token_limits: Object[Mapping[str, Limits]] = Object({})
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
+    transformers: Object[tuple[PlanTransformer, ...]] = Object(())
+    """A host's own changes to each plan, in this order."""
 
     # ── the machine ─────────────────────────────────────────────────────────────────────────
     clock = ThreadSafeSingleton(SystemClock)
@@ -107,6 +109,7 @@ class Container(DeclarativeContainer):
         known=known,
         turns=turns,
         dice=dice,
+        transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
     context = ThreadSafeSingleton(

@@ -1,29 +1,27 @@
 """One call to a provider in its own form, up to the terminal event; for all such adapters."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest, HttpStream
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.native_answer import NativeAnswer
 from turnkeeper.infrastructure.providers.native_reply import MOST_BODY_BYTES, NativeReply
+from turnkeeper.infrastructure.providers.negotiation import Negotiation
 from turnkeeper.infrastructure.providers.provider_errors import reply_failure
 from turnkeeper.infrastructure.providers.refused_parameters import (
     Refusal,
-    RefusedParameters,
     refusal_in,
     value_json,
 )
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
-MOST_DROPS = 3
 DRAIN_GRACE_S = 0.25
 
 Headers = tuple[tuple[str, str], ...]
@@ -90,9 +88,7 @@ class Draft:
         return replace(self, parameters=kept)
 
     def refusal_in(self, failure: Failure) -> Refusal | None:
-        """What the request would go through without, as far as the failure says so."""
-        if failure.kind is not FailureKind.BAD_REQUEST:
-            return None
+        """What the request would go through without, as far as a bad request's failure says so."""
         if refusal := refusal_in(failure, self.parameters):
             return refusal
         said = failure.message.lower()
@@ -114,7 +110,7 @@ class NativeExchange:
         self._http = http
         self._clock = clock
         self._trailer_grace_s = trailer_grace_s
-        self._refused = RefusedParameters()
+        self._negotiation = Negotiation(Draft.refusal_in)
 
     def events(
         self, draft: Draft, terms: CallTerms, answer: Callable[[Speaker], NativeAnswer]
@@ -127,26 +123,9 @@ class NativeExchange:
         Raises:
             Cancelled: The stop was set.
         """
-        known = self._refused.of(draft.url, draft.model)
-        learned: list[Refusal] = []
-        for drops_left in range(MOST_DROPS, -1, -1):
-            asked = draft.without(known)
-            with closing(self._once(asked, terms, answer)) as events:
-                first = next(events)
-                refusal = _refusal(first, asked)
-                if refusal is None or not drops_left:
-                    self._learn(first, asked, learned)
-                    yield first
-                    yield from events
-                    return
-            known |= {refusal}
-            learned.append(refusal)
-
-    def _learn(self, first: StreamEvent, asked: Draft, learned: list[Refusal]) -> None:
-        """Remember what was left out, if that was what helped."""
-        if not isinstance(first, StreamFailed):
-            for refusal in learned:
-                self._refused.learn(asked.url, asked.model, refusal)
+        return self._negotiation.events(
+            draft, draft.url, lambda asked: self._once(asked, terms, answer)
+        )
 
     def _once(
         self, asked: Draft, terms: CallTerms, answer: Callable[[Speaker], NativeAnswer]
@@ -203,10 +182,6 @@ class NativeExchange:
                 # More may follow, but some never end the body, and keep it alive with comments.
                 yield from native.feed(reply.body(MOST_BODY_BYTES, self._trailer_grace_s))
                 return
-
-
-def _refusal(first: StreamEvent, asked: Draft) -> Refusal | None:
-    return asked.refusal_in(first.failure) if isinstance(first, StreamFailed) else None
 
 
 def _camel_case(name: str) -> str:

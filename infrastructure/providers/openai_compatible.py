@@ -1,14 +1,13 @@
 """Providers that speak OpenAI's chat completions, and endpoints that people name themselves."""
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
@@ -21,17 +20,13 @@ from turnkeeper.infrastructure.http import (
 )
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.dialects import CUSTOM, Dialect, dialect_at
+from turnkeeper.infrastructure.providers.negotiation import Negotiation
 from turnkeeper.infrastructure.providers.openai_reply import OpenAIReply
 from turnkeeper.infrastructure.providers.openai_request import OpenAIRequest, request_of
 from turnkeeper.infrastructure.providers.provider_errors import reply_failure
-from turnkeeper.infrastructure.providers.refused_parameters import (
-    Refusal,
-    RefusedParameters,
-    refusal_in,
-)
+from turnkeeper.infrastructure.providers.refused_parameters import Refusal, refusal_in
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
-MOST_DROPS = 3
 DRAIN_GRACE_S = 0.25
 
 _TRAILER_BYTES = 262_144
@@ -79,7 +74,7 @@ class OpenAICompatibleProvider(ChatProvider):
         self._attribution = attribution
         self._address_of = address_of
         self._trailer_grace_s = trailer_grace_s
-        self._refused = RefusedParameters()
+        self._negotiation = Negotiation(_refusal_of)
 
     def stream(
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
@@ -87,26 +82,9 @@ class OpenAICompatibleProvider(ChatProvider):
         dialect = dialect_at(call.endpoint) if call.endpoint else self._dialect
         terms = CallTerms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
         request = request_of(call, dialect)
-        known = self._refused.of(request.base_url, request.model)
-        learned: list[Refusal] = []
-        for drops_left in range(MOST_DROPS, -1, -1):
-            asked = request.without(known)
-            with closing(self._events(asked, terms)) as events:
-                first = next(events)
-                refusal = _refusal(first, asked)
-                if refusal is None or not drops_left:
-                    self._learn(first, asked, learned)
-                    yield first
-                    yield from events
-                    return
-            known |= {refusal}
-            learned.append(refusal)
-
-    def _learn(self, first: StreamEvent, asked: OpenAIRequest, learned: list[Refusal]) -> None:
-        """Remember what was left out, if that was what helped."""
-        if not isinstance(first, StreamFailed):
-            for refusal in learned:
-                self._refused.learn(asked.base_url, asked.model, refusal)
+        yield from self._negotiation.events(
+            request, request.base_url, lambda asked: self._events(asked, terms)
+        )
 
     def _events(
         self, request: OpenAIRequest, terms: CallTerms
@@ -204,8 +182,5 @@ def _key_headers(dialect: Dialect, key: Secret | None) -> tuple[tuple[str, str],
     return (("Authorization", f"Bearer {key.reveal()}"),)
 
 
-def _refusal(first: StreamEvent, asked: OpenAIRequest) -> Refusal | None:
-    """What the request would go through without, as far as a failure says so."""
-    if not isinstance(first, StreamFailed) or first.failure.kind is not FailureKind.BAD_REQUEST:
-        return None
-    return refusal_in(first.failure, asked.parameters)
+def _refusal_of(asked: OpenAIRequest, failure: Failure) -> Refusal | None:
+    return refusal_in(failure, asked.parameters)

@@ -5,33 +5,38 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import NOON, a_model
+from builders import a_model
 from contracts.chat_provider import (
     CANARY,
     HELLO,
-    KEY,
     ChatProviderContract,
     calls_of,
     kind_of,
     text_of,
-    thoughts_of,
+)
+from native_calls import (
+    EVERYTHING,
+    SYSTEM,
+    WHALE,
+    asked,
+    body_in,
+    call_of,
+    called,
+    said,
+    told_both_ways,
 )
 
-from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
+from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.domain.conversation import (
-    Conversation,
     ImagePart,
     Item,
-    Part,
     ReasoningPart,
     Role,
     Tag,
     TextPart,
-    ToolCallPart,
     ToolResultPart,
     ToolSpec,
 )
-from turnkeeper.domain.deadline import NEVER
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.model import Limits, Model, Sampling
 from turnkeeper.domain.stream import (
@@ -47,17 +52,10 @@ from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
 from turnkeeper.infrastructure.providers.anthropic_answer import AnthropicAnswer
 from turnkeeper.infrastructure.providers.anthropic_request import draft_of
-from turnkeeper.infrastructure.providers.native_reply import NativeReply
-from turnkeeper.infrastructure.providers.speaker import Speaker
-from turnkeeper.infrastructure.threads import ThreadStop
-from turnkeeper.infrastructure.wall import answer as walls
 from turnkeeper.infrastructure.wall.anthropic_dialect import AnthropicDialect
 from turnkeeper.infrastructure.wall.behaviour import Refuse, Replay
-from turnkeeper.infrastructure.wall.dialect import Asked, Rendered
 from turnkeeper.infrastructure.wall.server import Wall
 
-SYSTEM = Item.said(Role.SYSTEM, "Be brief.", None)
-WHALE = "data:image/png;base64,d2hhbGU="
 OLD = "claude-sonnet-4-5-20250929"
 NEW = "claude-opus-4-7"
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
@@ -73,15 +71,9 @@ def provider_at(http: HttpClient, url: str, trailer_grace_s: float = 2.0) -> Cha
     )
 
 
-def said(role: Role, *parts: Part) -> Item:
-    return Item(role=role, parts=parts, tag=Tag.HISTORY)
-
-
 def body_of(*items: Item, model: Model | None = None, **more: Any) -> dict[str, Any]:
-    conversation = Conversation(items=items, tools=more.pop("tools", ()))
-    call = ChatCall(model=model or a_model(OLD), conversation=conversation, **more)
-    body: dict[str, Any] = json.loads(draft_of(call, base_url="https://host", key=None).posted.body)
-    return body
+    call = call_of(*items, model=model or a_model(OLD), **more)
+    return body_in(draft_of(call, base_url="https://host", key=None))
 
 
 def messages_of(*items: Item, **more: Any) -> list[dict[str, Any]]:
@@ -376,8 +368,7 @@ class TestAnthropicProvider(ChatProviderContract):
         assert [kind_of(event) for event in self.events(provider)] == [expected]
 
     def ask(self, provider: ChatProvider, sampling: Sampling) -> list[StreamEvent]:
-        call = replace(self.call(), sampling=sampling)
-        return list(provider.stream(call, key=KEY, stop=ThreadStop(), deadline=NEVER))
+        return asked(provider, replace(self.call(), sampling=sampling))
 
 
 def error(message: str, kind: str = "invalid_request_error") -> dict[str, object]:
@@ -488,20 +479,11 @@ def test_a_beginning_is_gone_on_with_by_a_model_that_can_and_asked_for_of_others
     assert unable["content"][0]["text"].endswith("without repeating it: Once ]")
 
 
-EVERYTHING = Sampling(
-    temperature=1.5,
-    top_p=0.9,
-    top_k=40,
-    min_p=0.1,
-    frequency_penalty=0.2,
-    presence_penalty=0.3,
-    stop=("a", " ", "b"),
-    logit_bias=(("1", 2.0),),
-)
+HOT = replace(EVERYTHING, temperature=1.5, stop=("a", " ", "b"))
 
 
 def test_what_is_set_is_sent_as_far_as_it_is_taken() -> None:
-    assert set_in(EVERYTHING, max_output_tokens=100) == {
+    assert set_in(HOT, max_output_tokens=100) == {
         "max_tokens": 100,
         "temperature": 1.0,
         "top_p": 0.9,
@@ -514,7 +496,7 @@ def test_what_is_disabled_is_never_sent_but_for_the_longest_answer() -> None:
     disabled = frozenset(
         {"temperature", "top_p", "top_k", "stop", "reasoning_effort", "max_tokens"}
     )
-    sampling = replace(EVERYTHING, disabled=disabled, reasoning_effort="high")
+    sampling = replace(HOT, disabled=disabled, reasoning_effort="high")
 
     assert set_in(sampling, max_output_tokens=100) == {"max_tokens": 100}
 
@@ -597,26 +579,18 @@ def test_thinking_does_not_begin_in_the_middle_of_calls(
 
 
 def test_the_walls_whole_answer_says_what_its_stream_says() -> None:
-    answer = walls.Answer(
-        reasoning=("Hm.",),
-        tokens=("I ", "look."),
-        tool_calls=(walls.ToolCall(name="look", arguments=('{"at"', ':"sea"}')),),
+    assert (
+        told_both_ways(AnthropicDialect(), AnthropicAnswer)
+        == [
+            (
+                "I look.",
+                "Hm.",
+                [("look", '{"at":"sea"}')],
+                Finished(reason=FinishReason.TOOL_CALLS, raw=("tool_use",)),
+            )
+        ]
+        * 2
     )
-    bodies = [
-        AnthropicDialect().rendered(answer, Asked(model="alpha", streamed=streamed))
-        for streamed in (False, True)
-    ]
-
-    events = [read(body) for body in bodies]
-
-    assert [(text_of(read), thoughts_of(read), calls_of(read), read[-1]) for read in events] == [
-        (
-            "I look.",
-            "Hm.",
-            [("look", '{"at":"sea"}')],
-            Finished(reason=FinishReason.TOOL_CALLS, raw=("tool_use",)),
-        )
-    ] * 2
 
 
 def test_the_wall_lists_its_models() -> None:
@@ -624,13 +598,3 @@ def test_the_wall_lists_its_models() -> None:
 
     assert AnthropicDialect().lists_models("GET", "/v1/models")
     assert [model["id"] for model in listed["data"]] == ["alpha"]
-
-
-def read(rendered: Rendered) -> list[StreamEvent]:
-    reply = NativeReply(AnthropicAnswer(Speaker(provider="anthropic", status=200, now=NOON)))
-    body = b"".join((*rendered.opening, *rendered.tokens, *rendered.closing))
-    return [*reply.feed(body), *reply.end()]
-
-
-def called(call_id: str) -> ToolCallPart:
-    return ToolCallPart(call_id=call_id, name="look", arguments_json='{"at":"sea"}')

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import NOON, a_model
+from builders import a_model
 from contracts.chat_provider import (
     CANARY,
     HELLO,
-    KEY,
     WAIT_S,
     ChatProviderContract,
     calls_of,
@@ -18,13 +17,23 @@ from contracts.chat_provider import (
     text_of,
     thoughts_of,
 )
+from native_calls import (
+    EVERYTHING,
+    SYSTEM,
+    WHALE,
+    asked,
+    body_in,
+    call_of,
+    called,
+    said,
+    told_both_ways,
+)
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.domain.conversation import (
     Conversation,
     ImagePart,
     Item,
-    Part,
     ReasoningPart,
     Role,
     Tag,
@@ -34,7 +43,6 @@ from turnkeeper.domain.conversation import (
     ToolSpec,
     VideoPart,
 )
-from turnkeeper.domain.deadline import NEVER
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.model import Model, Sampling
 from turnkeeper.domain.stream import (
@@ -52,17 +60,10 @@ from turnkeeper.infrastructure.http import HttpClient, HttpRequest
 from turnkeeper.infrastructure.providers.gemini import GeminiProvider
 from turnkeeper.infrastructure.providers.gemini_answer import GeminiAnswer
 from turnkeeper.infrastructure.providers.gemini_request import draft_of
-from turnkeeper.infrastructure.providers.native_reply import NativeReply
-from turnkeeper.infrastructure.providers.speaker import Speaker
 from turnkeeper.infrastructure.threads import ThreadStop
-from turnkeeper.infrastructure.wall import answer as walls
 from turnkeeper.infrastructure.wall.behaviour import CutAfter, Refuse, Replay
-from turnkeeper.infrastructure.wall.dialect import Asked, Rendered
 from turnkeeper.infrastructure.wall.gemini_dialect import GeminiDialect
 from turnkeeper.infrastructure.wall.server import Wall
-
-SYSTEM = Item.said(Role.SYSTEM, "Be brief.", None)
-WHALE = "data:image/png;base64,d2hhbGU="
 
 
 def provider_at(http: HttpClient, url: str, trailer_grace_s: float = 5.0) -> ChatProvider:
@@ -74,15 +75,9 @@ def provider_at(http: HttpClient, url: str, trailer_grace_s: float = 5.0) -> Cha
     )
 
 
-def said(role: Role, *parts: Part) -> Item:
-    return Item(role=role, parts=parts, tag=Tag.HISTORY)
-
-
 def body_of(*items: Item, model: Model | None = None, **more: Any) -> dict[str, Any]:
-    conversation = Conversation(items=items, tools=more.pop("tools", ()))
-    call = ChatCall(model=model or a_model("gemini-2.5-flash"), conversation=conversation, **more)
-    body: dict[str, Any] = json.loads(draft_of(call, base_url="https://host", key=None).posted.body)
-    return body
+    call = call_of(*items, model=model or a_model("gemini-2.5-flash"), **more)
+    return body_in(draft_of(call, base_url="https://host", key=None))
 
 
 def contents_of(*items: Item, **more: Any) -> list[dict[str, Any]]:
@@ -435,8 +430,7 @@ class TestGeminiProvider(ChatProviderContract):
         assert self.failure(provider).kind is FailureKind.AUTH
 
     def ask(self, provider: ChatProvider, sampling: Sampling) -> list[StreamEvent]:
-        call = replace(self.call(), sampling=sampling)
-        return list(provider.stream(call, key=KEY, stop=ThreadStop(), deadline=NEVER))
+        return asked(provider, replace(self.call(), sampling=sampling))
 
 
 def error(message: str, **more: object) -> dict[str, object]:
@@ -596,26 +590,18 @@ def test_deep_arguments_of_a_call_go_back_as_they_came() -> None:
 
 
 def test_the_walls_whole_answer_says_what_its_stream_says() -> None:
-    answer = walls.Answer(
-        reasoning=("Hm.",),
-        tokens=("I ", "look."),
-        tool_calls=(walls.ToolCall(name="look", arguments=('{"at"', ':"sea"}')),),
+    assert (
+        told_both_ways(GeminiDialect(), GeminiAnswer)
+        == [
+            (
+                "I look.",
+                "Hm.",
+                [("look", '{"at":"sea"}')],
+                Finished(reason=FinishReason.TOOL_CALLS, raw=("STOP",)),
+            )
+        ]
+        * 2
     )
-    bodies = {
-        streamed: GeminiDialect().rendered(answer, Asked(model="alpha", streamed=streamed))
-        for streamed in (False, True)
-    }
-
-    events = [read(body) for body in bodies.values()]
-
-    assert [(text_of(read), thoughts_of(read), calls_of(read), read[-1]) for read in events] == [
-        (
-            "I look.",
-            "Hm.",
-            [("look", '{"at":"sea"}')],
-            Finished(reason=FinishReason.TOOL_CALLS, raw=("STOP",)),
-        )
-    ] * 2
 
 
 def test_the_wall_lists_its_models(http: HttpClient) -> None:
@@ -661,18 +647,6 @@ def test_tools_are_declared_by_their_json_schema() -> None:
             ]
         }
     ]
-
-
-EVERYTHING = Sampling(
-    temperature=0.5,
-    top_p=0.9,
-    top_k=40,
-    min_p=0.1,
-    frequency_penalty=0.2,
-    presence_penalty=0.3,
-    stop=("a", "b", "c", "d", "e", "f"),
-    logit_bias=(("1", 2.0),),
-)
 
 
 def test_what_is_set_is_sent_under_the_apis_own_names() -> None:
@@ -753,20 +727,8 @@ def test_half_a_character_is_replaced() -> None:
     assert contents_of(Item.said(Role.USER, "a\ud83d")) == [user(text("a?"))]
 
 
-def read(rendered: Rendered) -> list[StreamEvent]:
-    reply = NativeReply(GeminiAnswer(Speaker(provider="google", status=200, now=NOON)))
-    body = b"".join((*rendered.opening, *rendered.tokens, *rendered.closing))
-    return [*reply.feed(body), *reply.end()]
-
-
 @pytest.fixture
 def http() -> Iterator[HttpClient]:
     client = HttpClient(user_agent="turnkeeper-tests")
     yield client
     client.close()
-
-
-def called(call_id: str, signature: str | None = None) -> ToolCallPart:
-    return ToolCallPart(
-        call_id=call_id, name="look", arguments_json='{"at":"sea"}', signature=signature
-    )

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import native_calls
 import pytest
 from builders import a_model
 from contracts.chat_provider import (
@@ -20,6 +21,7 @@ from contracts.chat_provider import (
     text_of,
 )
 from fakes import FrozenClock
+from native_calls import body_in
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Work
@@ -110,8 +112,7 @@ def a_call(
 
 
 def body_of(call: ChatCall) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(draft_of(call, base_url="https://host", key=None).posted.body)
-    return body
+    return body_in(draft_of(call, base_url="https://host", key=None))
 
 
 def told(*tokens: str, final: bool = True, **replay: Any) -> Replay:
@@ -129,8 +130,7 @@ def event(document: object) -> bytes:
 
 
 def asked(provider: ChatProvider, call: ChatCall | None = None) -> list[StreamEvent]:
-    stream = provider.stream(call or a_call(), key=KEY, stop=ThreadStop(), deadline=NEVER)
-    return list(stream)
+    return native_calls.asked(provider, call or a_call())
 
 
 def failed(provider: ChatProvider) -> Failure:

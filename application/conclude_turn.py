@@ -1,5 +1,6 @@
 """The one place that speaks of failure and fallback, and that says how the turn ended."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -23,6 +24,8 @@ from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import AttemptFailure, TurnResult
 
 MAX_DETAIL_CHARS = 600
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+"""What a provider's code looks like; anything else is its own words."""
 
 
 class ConcludeTurn:
@@ -50,7 +53,7 @@ class ConcludeTurn:
         spoken = Spoken(
             title=self._text("error.title", stage), text=self._text(_crash_key(error), stage)
         )
-        if stage.request.audience is not Audience.PERSON:
+        if stage.request.hears is not Audience.PERSON:
             stage.recorder.note(Said(what="error", to=_elsewhere(stage)))
             return
         _say("error", stage, lambda: stage.sink.emit_error(error, spoken))
@@ -110,7 +113,7 @@ class ConcludeTurn:
     def _tell_refusal(self, finish: Finish, refusal: Refused, stage: Stage) -> None:
         is_of_quota = refusal.kind in (RefusalKind.USER_QUOTA, RefusalKind.SERVER_QUOTA)
         concerns_turn = finish.status is TurnStatus.SKIPPED
-        audible = stage.request.audience is Audience.PERSON and not refusal.already_said
+        audible = stage.request.hears is Audience.PERSON and not refusal.already_said
         if not audible or not (is_of_quota or concerns_turn):
             stage.recorder.note(Said(what="refusal", to=_elsewhere(stage)))
             return
@@ -137,12 +140,17 @@ class ConcludeTurn:
         words = self._text(
             f"error.{failure.kind.value}", stage, model=failed.model, provider=provider
         )
-        marks = " ".join(str(mark) for mark in (failure.status, failure.code) if mark)
+        code = failure.code if failure.code and _CODE.fullmatch(failure.code) else None
+        marks = " ".join(str(mark) for mark in (failure.status, code) if mark)
         detail = redact(f"{words} ({marks})" if marks else words)
         return detail if len(detail) <= MAX_DETAIL_CHARS else detail[:MAX_DETAIL_CHARS] + "..."
 
     def _text(self, key: str, stage: Stage, **values: object) -> str:
-        return self._catalogue.text(key, stage.request.locale, **values)
+        try:
+            return self._catalogue.text(key, stage.request.locale, **values)
+        except Exception as error:  # noqa: BLE001 - better no words than no end
+            stage.recorder.note(EffectFailed(effect="words", cause=redact(str(error))))
+            return ""
 
 
 def _say(what: str, stage: Stage, speak: Callable[[], None]) -> None:
@@ -182,7 +190,7 @@ def _stream_result(finish: Finish, failed: AttemptFailure | None) -> StreamResul
 
 
 def _elsewhere(stage: Stage) -> str:
-    return "caller" if stage.request.audience is Audience.CALLER else "journal"
+    return "caller" if stage.request.hears is Audience.CALLER else "journal"
 
 
 def _crash_key(error: Exception) -> str:

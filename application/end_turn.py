@@ -8,12 +8,20 @@ from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.errors import StoreError, TurnFailed
-from turnkeeper.domain.events import CleanedUp, EffectFailed, Finalized, QuotaSettled, TurnEnded
+from turnkeeper.domain.events import (
+    CleanedUp,
+    EffectFailed,
+    Finalized,
+    QuotaSettled,
+    Said,
+    TurnEnded,
+)
 from turnkeeper.domain.failure import Failure, FailureKind
-from turnkeeper.domain.finish import Commit, Finish, Nothing, Say, Settle
+from turnkeeper.domain.finish import ERROR_LIKE, Commit, Finish, Nothing, Say, Settle
 from turnkeeper.domain.occasion import Audience
-from turnkeeper.domain.outcome import StreamResult, TurnStatus
+from turnkeeper.domain.outcome import Delivery, StreamResult, TurnStatus
 from turnkeeper.domain.redact import redact
+from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
@@ -33,11 +41,13 @@ class EndTurn:
         Raises:
             TurnFailed: Only the caller may be told; settled, and not finalized.
         """
-        result = self._conclude(finish, state, stage)
+        result = self._concluded(finish, state, stage)
         raises = finish.say is Say.RAISE
-        if not raises:
-            self.finalize(result, stage)
-        self._close(result, finish.settle, stage, perform, raised=raises)
+        try:
+            if not raises:
+                self.finalize(result, stage)
+        finally:
+            self._close(result, finish.settle, stage, perform, raised=raises)
         if raises:
             raise TurnFailed(_why(result), status=result.status.value)
         return result
@@ -53,15 +63,47 @@ class EndTurn:
         Raises:
             TurnFailed: Only the caller may be told; settled, and not finalized.
         """
-        result = _thrown(error, stage)
-        self._conclude.crash(error, stage)
-        raises = stage.request.audience is Audience.CALLER
-        if not raises:
-            self.finalize(result, stage)
-        self._close(result, settle, stage, perform, raised=raises)
+        result = _thrown(error, stage, perform.standing if perform is not None else ())
+        try:
+            self._conclude.crash(error, stage)
+        except Exception as bug:  # noqa: BLE001 - the host's words must not hide the error
+            stage.recorder.note(EffectFailed(effect="conclude", cause=redact(str(bug))))
+        raises = stage.request.hears is Audience.CALLER
+        try:
+            if not raises:
+                self.finalize(result, stage)
+        finally:
+            self._close(result, settle, stage, perform, raised=raises)
         if raises:
             raise TurnFailed(_why(result), status=result.status.value) from error
         return result
+
+    def again(self, result: TurnResult, stage: Stage) -> TurnResult:
+        """End a turn that has been run before as that run ended: nothing is said twice.
+
+        Raises:
+            TurnFailed: It failed, and only the caller may be told.
+        """
+        if stage.request.hears is Audience.CALLER and result.status in ERROR_LIKE:
+            raise TurnFailed(_why(result), status=result.status.value)
+        self.finalize(result, stage)
+        return result
+
+    def abandoned(self, stage: Stage, perform: PerformStep) -> None:
+        """Settle a turn whose thread is being taken away (an interrupt, an exit)."""
+        perform.give_back()
+        result = TurnResult(status=TurnStatus.ERROR, turn_id=stage.turn_id)
+        self._close(result, perform.release(), stage, perform, raised=True)
+
+    def _concluded(self, finish: Finish, state: TurnState, stage: Stage) -> TurnResult:
+        try:
+            return self._conclude(finish, state, stage)
+        except Exception as error:  # noqa: BLE001 - the host's words must not take the answer away
+            stage.recorder.note(EffectFailed(effect="conclude", cause=redact(str(error))))
+            if finish.status in ERROR_LIKE:
+                stage.recorder.note(Said(what="error", to="journal"))
+            outcomes = (*state.earlier, *state.outcomes)
+            return result_of(finish, state.plan, outcomes, stage.request, stage.turn_id)
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
@@ -108,7 +150,7 @@ class EndTurn:
             stage.recorder.note(EffectFailed(effect="settle", cause=redact(cause)))
 
 
-def _thrown(error: Exception, stage: Stage) -> TurnResult:
+def _thrown(error: Exception, stage: Stage, standing: tuple[Delivery, ...]) -> TurnResult:
     kind = FailureKind.STORE if isinstance(error, StoreError) else FailureKind.CRASH
     message = redact(f"{type(error).__name__}: {error}")
     failure = Failure(kind=kind, message=message, rule="thrown")
@@ -117,6 +159,7 @@ def _thrown(error: Exception, stage: Stage) -> TurnResult:
         status=TurnStatus.ERROR,
         turn_id=stage.turn_id,
         stream_results=(StreamResult(status=TurnStatus.ERROR, failure=failure),),
+        delivered=standing,
     )
 
 

@@ -40,8 +40,8 @@ class Heartbeat:
         with self._lock:
             if self._beats:
                 return
-            self._beats = True
             self._runner.start(self._beat_on, "heartbeat")
+            self._beats = True
 
     def beat(self) -> bool:
         """Do what is due now; False where something has to be tried again."""

@@ -7,8 +7,9 @@ from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.domain.admission import RefusalKind, Refused
 from turnkeeper.domain.answers import RouteFailed, RouteOpened, RouteRefused
 from turnkeeper.domain.errors import StoreError, TurnkeeperError
-from turnkeeper.domain.plan import RestScope
-from turnkeeper.domain.planning import server_attempts
+from turnkeeper.domain.owner import Route
+from turnkeeper.domain.plan import Plan, RestScope
+from turnkeeper.domain.planning import renumbered, server_attempts
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.turn import TurnRequest
 
@@ -46,8 +47,8 @@ class OpenServerRoute:
         if isinstance(admission, Refused):
             said = admission.already_said
             return RouteRefused(kind=admission.kind, already_said=said, refusal=admission)
-        attempts = server_attempts(
-            request, server, self._plan.override(request), self._dice.below, start_no=start_no
-        )
+        planned = server_attempts(request, server, self._plan.override(request), self._dice.below)
+        lent = self._plan.transformed(Plan(route=Route.SERVER, attempts=planned), request)
+        attempts = renumbered(lent.attempts, start_no)
         resting = frozenset(a.number for a in attempts if a.rest_scope in rests)
         return RouteOpened(attempts=attempts, reservation=admission.reservation, resting=resting)

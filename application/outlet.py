@@ -38,6 +38,7 @@ class Outlet:
         delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
         if not self._log.add(delivery):
             self._poster.take_back((delivery,), late=True)
+            self._poster.write_late()
             raise Cancelled("the invocation was abandoned while this was being posted")
         return delivery
 
@@ -58,7 +59,11 @@ class Outlet:
         """Let nothing more through, at once."""
         self._log.seal()
 
-    def seal(self) -> tuple[Delivery, ...]:
-        """Let nothing more through, once what is superseded is gone; returns what is there."""
-        self._cleared.wait(CLEAR_TO_POST_S)
+    def seal(self, wait_s: float = CLEAR_TO_POST_S) -> tuple[Delivery, ...]:
+        """Let nothing more through, once what is superseded is gone; returns what is there.
+
+        Args:
+            wait_s: The longest wait for that.
+        """
+        self._cleared.wait(wait_s)
         return self._log.seal()

@@ -13,6 +13,7 @@ from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_invocation import RunInvocation as Run
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain import events
+from turnkeeper.domain.adjust import AsIs
 from turnkeeper.domain.admission import Granted
 from turnkeeper.domain.answers import (
     Heard,
@@ -26,12 +27,13 @@ from turnkeeper.domain.answers import (
     Unpreparable,
     Waited,
 )
-from turnkeeper.domain.errors import SettingsError, StoreError
+from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
 from turnkeeper.domain.outcome import (
     Answered,
     Crashed,
+    Delivery,
     Empty,
     Failed,
     Interrupted,
@@ -40,9 +42,8 @@ from turnkeeper.domain.outcome import (
     TimedOut,
     Unreachable,
 )
-from turnkeeper.domain.phase import Ready
 from turnkeeper.domain.redact import redact
-from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess
+from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess, Lease
 from turnkeeper.domain.steps import (
     LeaseKey,
     OpenServerRoute,
@@ -83,6 +84,8 @@ class PerformStep:
         self._invocations = 0
         self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=opened.epoch)
         self.unbooked: list[Booked] = []
+        self._lent: Lease | None = None
+        self.standing: tuple[Delivery, ...] = ()
 
     def heard(self, state: TurnState) -> TurnState:
         """The state, told of a signal that has come."""
@@ -92,13 +95,14 @@ class PerformStep:
         if signal is None or state.signal is not None:
             return state
         self._note(events.SignalHeard(signal=signal.value))
-        self._give_back(state)
+        self.give_back()
         return state.told(Heard(signal))
 
-    def _give_back(self, state: TurnState) -> None:
+    def give_back(self) -> None:
         """A key that was lent and is not used after all: nothing is known of it."""
-        if isinstance(state.at, Ready) and state.at.lease is not None:
-            self.unbooked.append(Booked(lease=state.at.lease, booking=BookNeutral()))
+        if self._lent is not None:
+            self.unbooked.append(Booked(lease=self._lent, booking=BookNeutral()))
+            self._lent = None
 
     def prepare(self, step: Prepare, state: TurnState) -> Prepared | Unpreparable:
         """Make an attempt ready."""
@@ -107,8 +111,16 @@ class PerformStep:
         try:
             if attempt.cause is None:
                 self._tools.providers.find(attempt.provider)
-            answer = self._tools.context(attempt, self._stage.request)
-        except (SettingsError, ValueError) as error:
+            empty = state.earlier[-1] if state.earlier else None
+            calls = empty.ran.stream_results if empty else ()
+            answer = self._tools.context(
+                attempt,
+                self._stage.request,
+                retries=state.retries,
+                empty_finish=empty.finish if isinstance(empty, Empty) else None,
+                empty_usage=calls[-1].usage if calls else None,
+            )
+        except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             answer = Unpreparable(attempt_no=step.attempt_no, cause=redact(str(error)))
         if isinstance(answer, Unpreparable):
             self._note(events.AttemptUnpreparable(attempt_no=step.attempt_no, cause=answer.cause))
@@ -142,6 +154,7 @@ class PerformStep:
                 is_probe=lent.is_probe,
             )
         )
+        self._lent = lent
         return Leased(attempt_no=step.attempt_no, lease=lent)
 
     def wait(self, step: Wait) -> Waited | Heard:
@@ -164,6 +177,9 @@ class PerformStep:
         number, self._invocations = self._invocations, self._invocations + 1
         attempt = state.attempt(step.attempt_no)
         outcome = self._tools.run(step, attempt, self._stage, self.poster, number)
+        if isinstance(step.adjust, AsIs) and not step.kept:
+            self._tools.context.learn(attempt, step.prepared, outcome)
+        self.standing = outcome.ran.delivered
         self._note(_ended(outcome, number))
         return outcome
 
@@ -190,6 +206,8 @@ class PerformStep:
             self.unbooked.append(
                 Booked(lease=ran.lease, booking=booking, keeps_lease=state.keeps_lease)
             )
+            if not state.keeps_lease:
+                self._lent = None
         if not isinstance(state.next_step(), Finish):
             self._book_now()
         self._rest_model(state)

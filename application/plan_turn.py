@@ -1,31 +1,43 @@
 """From a request to a plan that has been admitted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.settings_store import SettingsStore
-from turnkeeper.application.ports.turn_store import AlreadyEnded, Opened, Opening, TurnStore
+from turnkeeper.application.ports.turn_store import (
+    AlreadyEnded,
+    Closing,
+    Opened,
+    Opening,
+    TurnStore,
+)
 from turnkeeper.domain.admission import (
     AdmissionCheck,
     CooldownCheck,
     cooldown_check,
     quota_check,
 )
+from turnkeeper.domain.errors import StoreError
+from turnkeeper.domain.finish import Nothing
+from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner, Route
-from turnkeeper.domain.plan import FallbackEntry, Plan
+from turnkeeper.domain.plan import FallbackEntry, Plan, ServerRoute
 from turnkeeper.domain.planning import (
     goes_personal,
+    is_a_name,
+    lends,
     override_of,
     personal_attempts,
     renumbered,
     server_attempts,
-    server_route_of,
+    withheld,
 )
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import PersonalSettings, ServerSettings
-from turnkeeper.domain.turn import TurnRequest
+from turnkeeper.domain.turn import TurnRequest, TurnResult
 
 MAX_PLANS = 3
 """Settings that change faster than this are taken as they were last read."""
@@ -59,6 +71,7 @@ class _Draft:
     owners: tuple[Owner, ...]
     admission: AdmissionCheck | None
     content_filter: ContentFilterPolicy
+    asks_server: bool = False
 
 
 class PlanTurn:
@@ -85,65 +98,85 @@ class PlanTurn:
         """Plan and open. Settings that turn out to be old are read again: planned and opened anew.
 
         Raises:
-            StoreUnavailable: Nothing was opened.
+            StoreUnavailable: Nothing is open.
             AlreadyRunning: The same turn runs elsewhere.
         """
-        for _ in range(MAX_PLANS):
-            draft = self.draft(request, turn_id)
-            answer = self._turns.open(self._opening(request, turn_id, draft))
-            if isinstance(answer, AlreadyEnded):
-                return answer
-            opened = answer
-            if self._known.are_current(opened.versions):
-                break
-        resting = frozenset(
-            attempt.number
-            for attempt in draft.plan.attempts
-            if attempt.rest_scope in opened.resting
-        )
-        return Planned(
-            plan=draft.plan, opened=opened, resting=resting, content_filter=draft.content_filter
-        )
+        opened: Opened | None = None
+        try:
+            for tries_left in range(MAX_PLANS, 0, -1):
+                draft = self.draft(request, turn_id)
+                answer = self._turns.open(self._opening(request, turn_id, draft))
+                if isinstance(answer, AlreadyEnded):
+                    return answer
+                opened = answer
+                if self._known.are_current(opened.versions) or tries_left == 1:
+                    return self._planned(draft, opened, request)
+            raise AssertionError("the last try returns")
+        except Exception:
+            if opened is not None:
+                self._give_up(request, turn_id, opened)
+            raise
 
     def draft(self, request: TurnRequest, turn_id: str) -> _Draft:
-        """The plan as the settings stand; nothing is opened, reserved or charged."""
+        """The plan as the settings stand; nothing is opened, reserved or charged.
+
+        Whether the server route may follow a personal plan is decided once it is certain that
+        the account's choice is not an old one.
+        """
         personal = self._known.personal(request.user_id) if request.user_id else None
         override = self.override(request)
         if personal is not None and goes_personal(request, personal):
-            draft = self._personal(request, personal, override)
-        else:
-            draft = self._server(request, turn_id, override)
-        return _Draft(
-            plan=self._transformed(draft.plan, request),
-            owners=draft.owners,
-            admission=draft.admission,
-            content_filter=draft.content_filter,
+            return self._personal(request, personal, override)
+        return self._server(request, turn_id, override)
+
+    def _planned(self, draft: _Draft, opened: Opened, request: TurnRequest) -> Planned:
+        plan, content_filter = draft.plan, draft.content_filter
+        if draft.asks_server:
+            server = self._known.server(request.server_id)
+            plan = replace(plan, server_route=lends(server))
+            content_filter = server.content_filter
+        plan = self.transformed(plan, request)
+        resting = frozenset(
+            attempt.number for attempt in plan.attempts if attempt.rest_scope in opened.resting
         )
+        return Planned(plan=plan, opened=opened, resting=resting, content_filter=content_filter)
+
+    def _give_up(self, request: TurnRequest, turn_id: str, opened: Opened) -> None:
+        """A turn that was opened and cannot be planned holds nothing."""
+        closing = Closing(
+            turn_id=turn_id,
+            epoch=opened.epoch,
+            server=request.server,
+            channel_id=request.channel_id,
+            settle=Nothing(),
+            result=TurnResult(status=TurnStatus.ERROR, turn_id=turn_id),
+        )
+        with suppress(StoreError):  # then it comes back by expiry
+            self._turns.close(closing)
 
     def override(self, request: TurnRequest) -> FallbackEntry | None:
         """What the request names in place of the lead, or None."""
         if request.llm_override is None:
             return None
-        return override_of(request.llm_override, self._store.find_model(request.llm_override))
+        text = request.llm_override
+        return override_of(text, self._store.find_model(text) if is_a_name(text) else None)
 
     def _personal(
         self, request: TurnRequest, personal: PersonalSettings, override: FallbackEntry | None
     ) -> _Draft:
-        read: list[ServerSettings] = []
-
-        def server() -> ServerSettings:
-            read.append(self._known.server(request.server_id))
-            return read[-1]
-
-        server_route = server_route_of(request, personal, server)
-        attempts = personal_attempts(request, personal, override, self._dice.below)
-        filtered = read[0].content_filter if read else ContentFilterPolicy.NEXT
         owner = Owner.user(personal.user_id)
+        reason = withheld(request, personal)
+        attempts = personal_attempts(request, personal, override, self._dice.below)
         return _Draft(
-            plan=Plan(route=Route.PERSONAL, attempts=attempts, server_route=server_route),
-            owners=(owner, request.server) if read else (owner,),
+            plan=Plan(
+                route=Route.PERSONAL,
+                attempts=attempts,
+                server_route=reason or ServerRoute.MAY_OPEN,
+            ),
+            owners=(owner,) if reason else (owner, request.server),
             admission=None,
-            content_filter=filtered,
+            content_filter=ContentFilterPolicy.NEXT,
+            asks_server=reason is None,
         )
 
     def _server(self, request: TurnRequest, turn_id: str, override: FallbackEntry | None) -> _Draft:
@@ -158,13 +191,17 @@ class PlanTurn:
             content_filter=server.content_filter,
         )
 
-    def _transformed(self, plan: Plan, request: TurnRequest) -> Plan:
+    def transformed(self, plan: Plan, request: TurnRequest) -> Plan:
+        """The plan as the host's transformers leave it; its attempts are numbered from 0."""
         for transform in self._transformers:
             changed = transform(plan, request)
             plan = Plan(
                 route=changed.route,
                 attempts=renumbered(changed.attempts),
-                server_route=changed.server_route,
+                # A transformer may withhold the server's models, and never lend them.
+                server_route=changed.server_route
+                if plan.server_route is ServerRoute.MAY_OPEN
+                else plan.server_route,
             )
         return plan
 

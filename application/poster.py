@@ -1,7 +1,7 @@
 """Posts and takes back the messages of one turn, and writes down what it is about to do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from threading import Lock
 from uuid import uuid4
@@ -84,6 +84,12 @@ class Poster:
             except SinkError as error:
                 is_gone, cause = False, redact(str(error))
             self._note_gone(delivery.message_id, is_gone=is_gone, cause=cause, late=late)
+
+    def write_late(self) -> None:
+        """Write down what came after the turn's own end was written."""
+        fates, entries = self.fates(), self._stage.recorder.take()
+        with suppress(StoreError):  # the sweep finds what the ledger does not know
+            self._ledger.settle(self._stage.turn_id, fates, entries=entries)
 
     def fates(self) -> Fates:
         """What is to go with the next write; it is not handed out twice."""

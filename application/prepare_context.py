@@ -2,22 +2,48 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from turnkeeper.application.ports.chat_provider import LimitsCatalogue
+from turnkeeper.application.ports.media_reader import MediaReader
+from turnkeeper.application.ports.token_counter import TokenCounter
 from turnkeeper.domain.adjust import Adjust, CapOutput, Shrink, WithoutMedia
 from turnkeeper.domain.answers import Prepared, Unpreparable
-from turnkeeper.domain.budget import has_media, measured, output_tokens, truncated, without_media
-from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.budget import (
+    is_eaten,
+    output_tokens,
+    prompt_tokens,
+    raised_output_tokens,
+    within_window,
+)
+from turnkeeper.domain.conversation import Conversation, MediaKind
+from turnkeeper.domain.media import (
+    Asked,
+    Reading,
+    as_claimed,
+    as_seen,
+    has_media,
+    without_media,
+)
 from turnkeeper.domain.model import Capabilities, Limits, Model
 from turnkeeper.domain.model_facts import first_known
+from turnkeeper.domain.outcome import Outcome
 from turnkeeper.domain.plan import Attempt
+from turnkeeper.domain.scaffolding import scaffolded
+from turnkeeper.domain.stream import FinishReason, Usage
+from turnkeeper.domain.token_estimate import sizes_of
+from turnkeeper.domain.truncation import Cut, Sizes, cut_to, drop_oldest
 from turnkeeper.domain.turn import TurnRequest
 
 Caps = tuple[tuple[str, int], ...]
 TokenLimits = Mapping[str, Limits]
 
 _NO_LIMITS: TokenLimits = MappingProxyType({})
+LENGTH_EMPTY_RETRY_DROP_PAIRS = 2
+"""How many exchanges more each time are left out after an answer that was cut before it began."""
+
+_PLACES = 2  # where media may be: the first address and the other one
 _LIVE_ABILITIES = frozenset({"openrouter"})  # whose list is right about abilities too
 
 
@@ -30,6 +56,10 @@ class PrepareContext:
         catalogue: What the providers say now, which outranks what is stored; None asks nobody.
         token_limits: The host's registry of token limits, for what nobody else knows: by
             ``provider:name``. It is read at each attempt, so that the host may add to it.
+        counter: Counts tokens; None counts by the scripts of the texts.
+        media: Looks at media before they are sent; None takes them at their word.
+        length_empty_drop_pairs: How many exchanges more each time are left out after an answer
+            that was cut before it began.
     """
 
     def __init__(
@@ -38,32 +68,66 @@ class PrepareContext:
         output_caps: Caps = (),
         catalogue: LimitsCatalogue | None = None,
         token_limits: TokenLimits = _NO_LIMITS,
+        counter: TokenCounter | None = None,
+        media: MediaReader | None = None,
+        length_empty_drop_pairs: int = LENGTH_EMPTY_RETRY_DROP_PAIRS,
     ) -> None:
         self._output_caps = dict(output_caps)
         self._catalogue = catalogue
         self._token_limits = token_limits
+        self._counter = counter
+        self._media = media
+        self._drop_pairs = length_empty_drop_pairs
 
-    def __call__(self, attempt: Attempt, request: TurnRequest) -> Prepared | Unpreparable:
-        """The attempt made ready, or why it cannot be."""
+    def __call__(
+        self,
+        attempt: Attempt,
+        request: TurnRequest,
+        *,
+        retries: int = 0,
+        empty_finish: FinishReason | None = None,
+        empty_usage: Usage | None = None,
+    ) -> Prepared | Unpreparable:
+        """The attempt made ready, or why it cannot be.
+
+        Args:
+            retries: How often the turn was run again because nothing came, besides what the
+                request says.
+            empty_finish: How the run before ended, if this is such a run.
+            empty_usage: What its last invocation used.
+        """
         if attempt.cause is not None:
             return Unpreparable(attempt_no=attempt.number, cause=attempt.cause)
         model = self.model_of(attempt)
-        conversation = _within_abilities(request.conversation, model.capabilities)
+        conversation = self._as_seen(request.conversation, attempt, model)
         reserve = output_tokens(model, attempt.sampling, self._output_caps.get(attempt.provider))
-        window = model.limits.window_tokens
-        fitted, dropped = conversation, 0
-        if window is not None:
-            fitted, dropped = truncated(conversation, to_tokens=max(1, window - reserve))
-        size, least = measured(fitted)
+        drops = 0
+        if (empty_finish if retries else request.empty_finish) is FinishReason.LENGTH:
+            drops = self._drop_pairs * (request.retry_count + retries)
+            if is_eaten(empty_usage.reasoning_tokens if empty_usage else None, reserve):
+                raised = raised_output_tokens(model, attempt.sampling, reserve)
+                reserve, drops = (raised, 0) if raised > reserve else (reserve, drops)
+        cut, dropped = self._fitted(conversation, model, reserve, drops)
         return Prepared(
             attempt_no=attempt.number,
-            conversation=fitted,
-            input_tokens=size,
-            least_tokens=least,
+            conversation=cut.conversation,
+            input_tokens=cut.tokens,
+            least_tokens=cut.least_tokens,
             max_output_tokens=reserve,
-            has_media=has_media(fitted),
+            has_media=has_media(cut.conversation),
             dropped=dropped,
         )
+
+    def learn(self, attempt: Attempt, prepared: Prepared, outcome: Outcome) -> None:
+        """Compare what was counted with what the provider says of an unchanged request."""
+        calls = outcome.ran.stream_results
+        if self._counter is None or len(calls) != 1 or prepared.has_media:
+            return
+        usage = calls[0].usage
+        if usage is not None and usage.input_tokens:
+            self._counter.learn(
+                attempt.model, counted=prepared.input_tokens, reported=usage.input_tokens
+            )
 
     def model_of(self, attempt: Attempt) -> Model:
         """The attempt's model as far as it is known now; an endpoint is what its owner says.
@@ -86,16 +150,15 @@ class PrepareContext:
     @staticmethod
     def within(prepared: Prepared, window_tokens: int) -> Prepared:
         """The same attempt in a window that became known only with its key."""
-        room = max(1, window_tokens - (prepared.max_output_tokens or 0))
-        fitted, dropped = truncated(prepared.conversation, to_tokens=room)
-        return replace(prepared, conversation=fitted, dropped=prepared.dropped + dropped)
+        output = within_window(prepared.max_output_tokens or 0, window_tokens)
+        fitted = _shrunk(prepared, prompt_tokens(window_tokens, output))
+        return replace(fitted, max_output_tokens=output if prepared.max_output_tokens else None)
 
     def adjusted(self, prepared: Prepared, adjust: Adjust) -> Prepared:
         """The same attempt, changed as a repeated invocation asks."""
         match adjust:
             case Shrink(to_tokens=to_tokens):
-                fitted, dropped = truncated(prepared.conversation, to_tokens=to_tokens)
-                return replace(prepared, conversation=fitted, dropped=prepared.dropped + dropped)
+                return _shrunk(prepared, to_tokens)
             case CapOutput(tokens=tokens):
                 return replace(prepared, max_output_tokens=tokens)
             case WithoutMedia():
@@ -104,11 +167,70 @@ class PrepareContext:
             case _:
                 return prepared
 
+    def _as_seen(self, conversation: Conversation, attempt: Attempt, model: Model) -> Conversation:
+        """The conversation as the model is able to take it."""
+        can = model.capabilities
+        seen = self._with_media(conversation, can)
+        if not can.tools and seen.tools:
+            seen = replace(seen, tools=())
+        is_custom = attempt.endpoint is not None
+        return scaffolded(seen, verbatim=is_custom and can.tools and can.verbatim_tool_calling)
 
-def _within_abilities(conversation: Conversation, capabilities: Capabilities) -> Conversation:
-    """The conversation without what the model can do nothing with."""
-    if not capabilities.images:
-        conversation = without_media(conversation)
-    if not capabilities.tools and conversation.tools:
-        conversation = replace(conversation, tools=())
-    return conversation
+    def _with_media(self, conversation: Conversation, can: Capabilities) -> Conversation:
+        """The media looked at, and then where else those are that could not be read."""
+        if self._media is None:
+            return as_seen(conversation, can)
+        readings: dict[Asked, Reading] = {}
+        for _ in range(_PLACES):
+            unread: list[Asked] = []
+            seen = as_seen(conversation, can, partial(_looked_up, readings, unread))
+            if not unread:
+                return seen
+            readings.update({asked: as_claimed(*asked) for asked in unread})
+            readings.update(self._media.read(tuple(dict.fromkeys(unread))))
+        return as_seen(conversation, can, partial(_looked_up, readings, []))
+
+    def _fitted(
+        self, conversation: Conversation, model: Model, reserve: int, drops: int
+    ) -> tuple[Cut, int]:
+        """What fits the window, less some exchanges, and how many were left out in all."""
+        window = model.limits.window_tokens
+        room = None if window is None else prompt_tokens(window, reserve)
+        cut = cut_to(conversation, self._sizes(conversation, model), to_tokens=room)
+        if not drops:
+            return cut, cut.exchanges
+        less = drop_oldest(cut.conversation, self._sizes(cut.conversation, model), count=drops)
+        return less, cut.exchanges + less.exchanges
+
+    def _sizes(self, conversation: Conversation, model: Model) -> Sizes:
+        if self._counter is None:
+            return sizes_of(conversation)
+        return self._counter.sizes(conversation, model)
+
+
+def _looked_up(
+    readings: Mapping[Asked, Reading],
+    unread: list[Asked],
+    kind: MediaKind,
+    uri: str,
+    mime_type: str | None,
+) -> Reading:
+    """What is known of one; what is not is noted, and taken at its word."""
+    asked = (kind, uri, mime_type)
+    if asked not in readings:
+        unread.append(asked)
+        return as_claimed(*asked)
+    return readings[asked]
+
+
+def _shrunk(prepared: Prepared, to_tokens: int) -> Prepared:
+    """The same, in so many tokens of those in which it was counted."""
+    sizes = sizes_of(prepared.conversation)
+    scale = prepared.input_tokens / sizes.total if prepared.input_tokens and sizes.total else 1.0
+    cut = cut_to(prepared.conversation, sizes, to_tokens=int(to_tokens / scale))
+    return replace(
+        prepared,
+        conversation=cut.conversation,
+        input_tokens=round(cut.tokens * scale),
+        dropped=prepared.dropped + cut.exchanges,
+    )

@@ -90,13 +90,16 @@ class RunGenerationTurn:
         except Exception as error:  # noqa: BLE001 - whatever it is, people are told once
             return self._end.crashed(error, stage, None, Nothing())
         if isinstance(planned, AlreadyEnded):
-            self._end.finalize(planned.result, stage)
-            return planned.result
+            return self._end.again(planned.result, stage)
         perform = PerformStep(self._tools, stage, planned.opened)
         try:
             state, finish = self._steps(self._begin(planned, stage), perform)
         except Exception as error:  # noqa: BLE001 - thrown errors end as returned ones do
+            perform.give_back()
             return self._end.crashed(error, stage, perform, perform.release())
+        except BaseException:
+            self._end.abandoned(stage, perform)
+            raise
         return self._end(finish, state, stage, perform)
 
     def _steps(self, state: TurnState, perform: PerformStep) -> tuple[TurnState, Finish]:
@@ -156,7 +159,7 @@ class RunGenerationTurn:
             planned.plan,
             admission=planned.opened.admission,
             policy=replace(self._rules.policy, content_filter=planned.content_filter),
-            audience=stage.request.audience,
+            audience=stage.request.hears,
             resting=planned.resting,
         )
 
@@ -176,7 +179,7 @@ def _note_start(planned: Planned, stage: Stage) -> None:
             route=planned.plan.route,
             attempts=planned.plan.attempts,
             server_route=planned.plan.server_route.value,
-            audience=stage.request.audience.value,
+            audience=stage.request.hears.value,
             resting=tuple(sorted(planned.resting)),
         )
     )

@@ -7,7 +7,7 @@ from threading import Event
 from types import MappingProxyType
 
 from turnkeeper.application.deliver_stream import DeliverStream
-from turnkeeper.application.outlet import Outlet
+from turnkeeper.application.outlet import CLEAR_TO_POST_S, Outlet
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
@@ -97,41 +97,49 @@ class RunInvocation:
             )
         )
         before = Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
-        cleared = self._clear_the_channel(step, poster)
+        cleared = Event()
         outlet = Outlet(poster=poster, invocation_no=invocation_no, cleared=cleared)
         try:
             under_way = self._set_up(step, attempt, stage, outlet, before)
+            work = self._runner.start(under_way.loop, f"invocation-{invocation_no}")
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
-            outlet.seal()
-            return _crashed(before, error)
-        work = self._runner.start(under_way.loop, f"invocation-{invocation_no}")
-        outcome = self._watched(work, under_way, stage)
-        return self._ended(outcome, under_way)
+            outlet.shut()
+            # Nothing could take its place, so what stood still stands.
+            return _crashed(replace(before, delivered=step.take_back), error)
+        self._clear_the_channel(step, poster, cleared)
+        try:
+            outcome = self._watched(work, under_way, stage)
+        except BaseException:
+            _ask_to_stop(work, outlet)
+            raise
+        return self._ended(outcome, under_way, stage)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
-    def _clear_the_channel(self, step: Step, poster: Poster) -> Event:
+    def _clear_the_channel(self, step: Step, poster: Poster, cleared: Event) -> None:
         """Take back what the invocation before had posted, beside the new request."""
-        cleared = Event()
         if not step.take_back:
             cleared.set()
-            return cleared
+            return
 
-        def take_back(stop: Stop) -> None:
+        def take_back(stop: Stop | None) -> None:
             try:
                 poster.take_back(step.take_back)
             finally:
                 cleared.set()
 
-        self._runner.start(take_back, "take-back")
-        return cleared
+        try:
+            self._runner.start(take_back, "take-back")
+        except Exception:  # noqa: BLE001 - no thread is left for it: it is done here
+            take_back(None)
 
     def _set_up(
         self, step: Step, attempt: Attempt, stage: Stage, outlet: Outlet, before: Ran
     ) -> _Invocation:
-        prepared = self._within_window(
-            self._context.adjusted(step.prepared, step.adjust), step, attempt
-        )
+        changed = step.prepared
+        for change in (*step.kept, step.adjust):
+            changed = self._context.adjusted(changed, change)
+        prepared = self._within_window(changed, step, attempt)
         now_s = self._clock.monotonic()
         progress = Progress()
         delivery = DeliverStream(
@@ -180,7 +188,7 @@ class RunInvocation:
             while True:
                 limit = self._next_limit(under_way, stage)
                 try:
-                    return work.result(self._patience_s(limit))
+                    return self._heeded(work.result(self._patience_s(limit)), under_way, stage)
                 except StillRunning:
                     passed = self._passed(work, under_way, stage)
                     if passed is not None:
@@ -192,6 +200,13 @@ class RunInvocation:
         finally:
             forget()
 
+    def _heeded(self, outcome: Outcome, under_way: _Invocation, stage: Stage) -> Outcome:
+        """A failure that a stop brought about is the stop."""
+        signal = stage.mailbox.signal
+        if isinstance(outcome, Failed) and signal is not None:
+            return self._stopped(under_way, signal)
+        return outcome
+
     def _next_limit(self, under_way: _Invocation, stage: Stage) -> Limit:
         return next_limit(
             under_way.progress,
@@ -202,9 +217,15 @@ class RunInvocation:
         )
 
     def _patience_s(self, limit: Limit) -> float:
-        """How long nothing has to be looked at: progress may bring a nearer limit at any time."""
+        """How long nothing has to be looked at.
+
+        Progress may bring a nearer limit at any time, and work that heeds no stop does not wake
+        whoever waits for it.
+        """
         limits, left_s = self._limits, max(0.0, limit.at_s - self._clock.monotonic())
-        return min(left_s, limits.silence_s, limits.first_progress_s, limits.last_first_progress_s)
+        return min(
+            left_s, limits.silence_s, limits.first_progress_s, limits.last_first_progress_s, LOOK_S
+        )
 
     def _passed(self, work: Work[Outcome], under_way: _Invocation, stage: Stage) -> Outcome | None:
         """Abandon the work if a limit is really passed; what it still completes counts."""
@@ -239,9 +260,11 @@ class RunInvocation:
 
     # ── what it came to ─────────────────────────────────────────────────────────────────────
 
-    def _ended(self, outcome: Outcome, under_way: _Invocation) -> Outcome:
+    def _ended(self, outcome: Outcome, under_way: _Invocation, stage: Stage) -> Outcome:
         """The outcome with what is in the channel; from here on nothing more can get there."""
-        delivered = under_way.outlet.seal()
+        hurries = stage.mailbox.signal is not None or stage.deadline.passed(self._clock.monotonic())
+        wait_s = self._limits.settle_s if hurries else CLEAR_TO_POST_S
+        delivered = under_way.outlet.seal(wait_s)
         ran = replace(outcome.ran, delivered=delivered, ended_at_s=self._clock.monotonic())
         return replace(outcome, ran=ran)
 
@@ -249,7 +272,7 @@ class RunInvocation:
         self, under_way: _Invocation, status: TurnStatus, failure: Failure | None = None
     ) -> Ran:
         """What an invocation that did not end by itself leaves behind."""
-        under_way.outlet.seal()
+        under_way.outlet.shut()
         heard, text = under_way.loop.heard, under_way.delivery.delivered_text
         result = StreamResult(
             status=status, text=text, failure=failure, usage=heard.usage, serving=heard.serving
@@ -296,6 +319,9 @@ class RunInvocation:
         return _crashed(self._so_far(under_way, TurnStatus.ERROR), error)
 
 
+LOOK_S = 0.5
+"""How late a signal may be heard where the work does not heed it."""
+
 _TIMEOUT_TEXT = {
     TimeoutPhase.FIRST_PROGRESS: "the provider said nothing within the first-progress limit",
     TimeoutPhase.SILENCE: "the provider fell silent in the middle of the answer",
@@ -305,9 +331,10 @@ _TIMEOUT_TEXT = {
 
 
 def _crashed(ran: Ran, error: Exception) -> Crashed:
+    secrets = (ran.lease.secret.reveal(),) if ran.lease is not None else ()
     failure = Failure(
         kind=FailureKind.CRASH,
-        message=redact(f"{type(error).__name__}: {error}"),
+        message=redact(f"{type(error).__name__}: {error}", secrets),
         rule="crash",
     )
     return Crashed(ran=ran, failure=failure)

@@ -1,6 +1,5 @@
 """The turns that run in this process: how many at once, how to reach them, how they all end."""
 
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -45,7 +44,7 @@ class RunningTurns:
         self._queue_s = queue_s
         self._changed = Condition()  # guards the three below
         self._running: dict[str, RunningTurn] = {}
-        self._queue: deque[str] = deque()
+        self._queue: dict[str, RunningTurn] = {}
         self._is_closed = False
 
     @contextmanager
@@ -77,14 +76,15 @@ class RunningTurns:
             return tuple(turn.turn_id for turn in self._running.values() if turn.opened.is_set())
 
     def within(self, place: tuple[str, str]) -> tuple[str, ...]:
-        """The ids of the turns that speak there, oldest first."""
+        """The ids of the turns that speak there, or wait to, oldest first."""
         with self._changed:
-            return tuple(turn.turn_id for turn in self._running.values() if turn.place == place)
+            turns = (*self._running.values(), *self._queue.values())
+            return tuple(turn.turn_id for turn in turns if turn.place == place)
 
     def signal(self, turn_id: str, signal: Signal) -> bool:
-        """Signal a turn; False if it does not run here."""
+        """Signal a turn that runs, or waits to; False if it is not here."""
         with self._changed:
-            turn = self._running.get(turn_id)
+            turn = self._running.get(turn_id) or self._queue.get(turn_id)
         if turn is not None:
             turn.mailbox.put(signal)
         return turn is not None
@@ -105,17 +105,17 @@ class RunningTurns:
             self._check_open()
             if turn.turn_id in self._running or turn.turn_id in self._queue:
                 raise AlreadyRunning(f"turn {turn.turn_id} is running here already")
-            self._queue.append(turn.turn_id)
+            self._queue[turn.turn_id] = turn
             try:
                 self._wait_for_room(turn.turn_id)
             finally:
-                self._queue.remove(turn.turn_id)
+                del self._queue[turn.turn_id]
                 self._changed.notify_all()
             self._running[turn.turn_id] = turn
 
     def _wait_for_room(self, turn_id: str) -> None:
         def may_go_on() -> bool:
-            is_next = self._queue[0] == turn_id and len(self._running) < self._max_turns
+            is_next = next(iter(self._queue)) == turn_id and len(self._running) < self._max_turns
             return self._is_closed or is_next
 
         if not self._changed.wait_for(may_go_on, self._queue_s):

@@ -1,6 +1,6 @@
 """Model and tools in turn until there is an answer: what one invocation does on its thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from turnkeeper.application.deliver_stream import DeliverStream
@@ -25,6 +25,7 @@ from turnkeeper.domain.stream import (
     FinishReason,
     ReasoningDelta,
     ServingProvider,
+    StreamEvent,
     StreamFailed,
     TextDelta,
     ToolCallDelta,
@@ -122,6 +123,12 @@ class ToolLoop:
         job = self._job
         self._progress.opened(self._clock.monotonic())
         stream = job.provider.stream(job.call, key=job.key, stop=stop, deadline=job.deadline)
+        try:
+            self._take(stream, heard, stop)
+        finally:  # also where a message could not be posted: nobody listens any more
+            getattr(stream, "close", _nothing)()
+
+    def _take(self, stream: Iterator[StreamEvent], heard: Heard, stop: Stop) -> None:
         is_first = True
         for event in stream:
             kind = type(event)
@@ -174,6 +181,10 @@ class ToolLoop:
             thought_log=heard.thought_log,
             stream_results=(result,),
         )
+
+
+def _nothing() -> None:
+    """An iterator that has nothing to close."""
 
 
 def _note(heard: Heard, event: object) -> None:

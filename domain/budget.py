@@ -1,154 +1,74 @@
-"""How many tokens a conversation is, how many an answer may be, and what is left out to fit."""
+"""How many tokens an answer may be, and how many that leaves for the prompt."""
 
-from dataclasses import replace
+from turnkeeper.domain.model import Limits, Model, Sampling
 
-from turnkeeper.domain.conversation import (
-    Conversation,
-    ImagePart,
-    Item,
-    Part,
-    ReasoningPart,
-    Role,
-    Tag,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-    VideoPart,
-)
-from turnkeeper.domain.model import Model, Sampling
-
-BYTES_PER_TOKEN = 3.0
-"""Rather too few than too many: an estimate that is high drops a little early."""
-TOKENS_PER_ITEM = 4
-TOKENS_PER_IMAGE = 1100
 FALLBACK_OUTPUT_TOKENS = 4096
 BIG_FALLBACK_OUTPUT_TOKENS = 8192
 BIG_FALLBACK_PROVIDERS = frozenset({"openrouter", "google", "gemini", "anthropic"})
+NOVELAI = "novelai"
+NOVELAI_OUTPUT_TOKENS = 150
+"""The ceiling of its models, unless one was registered with another."""
+PROMPT_FLOOR_TOKENS = 1024
+PROMPT_SHARE = 0.9
+"""What of the room for the prompt is used: counts are estimates."""
+EATEN_SHARE = 0.8
+"""From which share of the output on reasoning counts as having used it up."""
 
 
 def output_tokens(model: Model, sampling: Sampling, cap: int | None) -> int:
     """The output that the request asks for, and that is reserved: always the same number.
 
     The owner's override, else the cap set for the provider, else a fallback that never eats
-    more than a quarter of a known window; at most the model's ceiling.
+    more than a quarter of a known window; at most the model's ceiling, and never so much that a
+    known window has no room for a prompt.
     """
-    ceiling, window = model.limits.max_output_tokens, model.limits.window_tokens
-    wanted = sampling.max_output_tokens or cap
-    if wanted is None or wanted <= 0:
-        big = model.provider in BIG_FALLBACK_PROVIDERS
-        wanted = BIG_FALLBACK_OUTPUT_TOKENS if big else FALLBACK_OUTPUT_TOKENS
-        if window is not None:
-            wanted = min(wanted, window // 4)
-    return max(1, min(wanted, ceiling) if ceiling is not None else wanted)
+    override = sampling.max_output_tokens
+    if override and override > 0:
+        return _possible(override, model)
+    return _possible(cap if cap and cap > 0 else _fallback(model), model)
 
 
-def estimate(conversation: Conversation) -> int:
-    """About how many tokens the conversation and its tools are."""
-    return measured(conversation)[0]
+def raised_output_tokens(model: Model, sampling: Sampling, tokens: int) -> int:
+    """Up to twice as many, where the model has them and its owner has not said how many."""
+    if sampling.max_output_tokens and sampling.max_output_tokens > 0:
+        return tokens
+    return max(tokens, _possible(2 * tokens, model))
 
 
-def item_tokens(item: Item) -> int:
-    """About how many tokens an item is."""
-    return TOKENS_PER_ITEM + sum(_part_tokens(part) for part in item.parts)
+def is_eaten(reasoning_tokens: int | None, output_tokens: int) -> bool:
+    """Whether the reasoning has left no room for an answer."""
+    return (reasoning_tokens or 0) >= EATEN_SHARE * output_tokens
 
 
-def truncated(conversation: Conversation, *, to_tokens: int) -> tuple[Conversation, int]:
-    """The conversation without its oldest exchanges, and how many were left out.
-
-    System items, samples, what carries no history tag and the newest user turn stay, even if
-    they do not fit.
-    """
-    over = estimate(conversation) - to_tokens
-    if over <= 0:
-        return conversation, 0
-    dropped: set[int] = set()
-    exchanges = 0
-    for group in _exchanges(conversation.items):
-        if over <= 0:
-            break
-        over -= sum(item_tokens(conversation.items[index]) for index in group)
-        dropped.update(group)
-        exchanges += 1
-    kept = tuple(item for index, item in enumerate(conversation.items) if index not in dropped)
-    return replace(conversation, items=kept), exchanges
+def within_window(output_tokens: int, window_tokens: int) -> int:
+    """The output, or less where the prompt would have no room."""
+    floor = min(PROMPT_FLOOR_TOKENS, window_tokens // 2)
+    return max(1, min(output_tokens, window_tokens - floor))
 
 
-def measured(conversation: Conversation) -> tuple[int, int]:
-    """About how many tokens it is, and how many are left when all that may go is left out."""
-    sizes = [item_tokens(item) for item in conversation.items]
-    total = sum(sizes) + _tool_tokens(conversation)
-    goes = sum(sizes[index] for group in _exchanges(conversation.items) for index in group)
-    return total, total - goes
+def prompt_tokens(window_tokens: int, output_tokens: int) -> int:
+    """How many tokens the prompt may be, as they are counted."""
+    return max(1, int((window_tokens - output_tokens) * PROMPT_SHARE))
 
 
-def has_media(conversation: Conversation) -> bool:
-    """Whether any item carries an image or a video."""
-    return any(
-        item.media or any(isinstance(part, ImagePart | VideoPart) for part in item.parts)
-        for item in conversation.items
-    )
+def _fallback(model: Model) -> int:
+    limits = model.limits
+    if model.provider == NOVELAI:
+        wanted = _ceiling(model) or NOVELAI_OUTPUT_TOKENS
+    elif model.provider in BIG_FALLBACK_PROVIDERS:
+        wanted = BIG_FALLBACK_OUTPUT_TOKENS
+    else:
+        wanted = FALLBACK_OUTPUT_TOKENS
+    return wanted if limits.window_tokens is None else min(wanted, limits.window_tokens // 4)
 
 
-def without_media(conversation: Conversation) -> Conversation:
-    """The conversation with a notice in the place of each image and video."""
-    if not has_media(conversation):
-        return conversation
-    items = tuple(
-        replace(item, parts=tuple(_notice_for(part) for part in item.parts), media=())
-        for item in conversation.items
-    )
-    return replace(conversation, items=items)
+def _possible(tokens: int, model: Model) -> int:
+    ceiling, window = _ceiling(model), model.limits.window_tokens
+    most = tokens if ceiling is None else min(tokens, ceiling)
+    return max(1, most if window is None else within_window(most, window))
 
 
-def _tool_tokens(conversation: Conversation) -> int:
-    size = sum(
-        len(tool.name) + len(tool.description) + len(tool.schema_json)
-        for tool in conversation.tools
-    )
-    return int(size / BYTES_PER_TOKEN)
-
-
-def _exchanges(items: tuple[Item, ...]) -> list[list[int]]:
-    """Indexes of the history that may go, oldest first, in whole exchanges."""
-    users = [i for i, item in enumerate(items) if item.tag is Tag.HISTORY and _asks(item)]
-    newest = users[-1] if users else len(items)
-    groups: list[list[int]] = []
-    for index, item in enumerate(items[:newest]):
-        if item.tag is not Tag.HISTORY or item.role is Role.SYSTEM:
-            continue
-        if (_asks(item) and not (groups and _asks(items[groups[-1][-1]]))) or not groups:
-            groups.append([])
-        groups[-1].append(index)
-    return groups
-
-
-def _asks(item: Item) -> bool:
-    return item.role is Role.USER
-
-
-def _part_tokens(part: Part) -> int:
-    match part:
-        case TextPart(text=text) | ReasoningPart(text=text):
-            size = _bytes(text)
-        case ImagePart() | VideoPart():
-            return TOKENS_PER_IMAGE
-        case ToolCallPart(name=name, arguments_json=arguments):
-            size = len(name) + _bytes(arguments)
-        case ToolResultPart(name=name, result_json=result):
-            size = len(name) + _bytes(result)
-    return int(size / BYTES_PER_TOKEN) + 1
-
-
-def _bytes(text: str) -> int:
-    """The size in UTF-8."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _notice_for(part: Part) -> Part:
-    match part:
-        case ImagePart():
-            return TextPart(text="[an image is here, which this model cannot see]")
-        case VideoPart():
-            return TextPart(text="[a video is here, which this model cannot see]")
-        case _:
-            return part
+def _ceiling(model: Model) -> int | None:
+    limits: Limits = model.limits
+    unknown = NOVELAI_OUTPUT_TOKENS if model.provider == NOVELAI else None
+    return limits.max_output_tokens or unknown

@@ -133,7 +133,9 @@ def _nothing_superseded_remains(seen: _Seen) -> Iterator[str]:
     gone = {event.message_id for event in seen.of(ev.MessageTakenBack)}
     stuck = {event.message_id for event in seen.of(ev.MessageStuck)}
     for event in seen.of(ev.MessagePosted):
-        is_last = last is not None and event.invocation_no == last.invocation_no
+        is_last = last is not None and (
+            event.invocation_no == last.invocation_no or event.message_id in last.kept
+        )
         if is_last or event.origin == Origin.TOOL.value:
             continue
         if event.message_id not in gone | stuck:

@@ -188,14 +188,15 @@ def _status_of(last: Outcome) -> TurnStatus:
 
 def _notice(tried: Tried, winner: Attempt | None) -> FallbackNotice | None:
     """Only for a completed fallback that people may hear of, with nobody waiting to be heard."""
+    before = _last_of_each(tried.failures, winner) if winner is not None else ()
     silent = tried.audience is not Audience.PERSON or tried.signal is not None
-    if winner is None or winner.number == 0 or not tried.failures or silent:
+    if winner is None or winner.number == 0 or not before or silent:
         return None
     return FallbackNotice(
         slot=winner.slot,
         model=winner.model.name,
         route=winner.route,
-        failures=_last_of_each(tried.failures, winner),
+        failures=before,
         offers_opt_out=tried.plan.route is Route.PERSONAL and winner.route is Route.SERVER,
     )
 

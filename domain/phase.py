@@ -19,7 +19,7 @@ class Leasing:
     prepared: Prepared
     without: frozenset[KeyId] = frozenset()
     has_waited: bool = False
-    adjust: Adjust = AsIs()
+    kept: tuple[Adjust, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Ready:
     prepared: Prepared
     lease: Lease | None
     adjust: Adjust = AsIs()
+    kept: tuple[Adjust, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,19 +30,19 @@ def goes_personal(request: TurnRequest, personal: PersonalSettings | None) -> bo
     return personal.text_route is not None
 
 
-def server_route_of(
-    request: TurnRequest, personal: PersonalSettings, server: Callable[[], ServerSettings]
-) -> ServerRoute:
-    """Whether the server's models may follow a personal plan.
+def withheld(request: TurnRequest, personal: PersonalSettings) -> ServerRoute | None:
+    """Why the server's models may not follow a personal plan, without asking the server.
 
-    Args:
-        server: Reads the server's settings; not called where it could not matter.
+    None where it is the server's to say.
     """
     if request.is_impersonation:
         return ServerRoute.IMPERSONATION
-    if not personal.server_fallback:
-        return ServerRoute.OPTED_OUT
-    return ServerRoute.MEMBER_KEYS_ONLY if server().member_keys_only else ServerRoute.MAY_OPEN
+    return None if personal.server_fallback else ServerRoute.OPTED_OUT
+
+
+def lends(server: ServerSettings) -> ServerRoute:
+    """Whether the server lends its models to members who have keys of their own."""
+    return ServerRoute.MEMBER_KEYS_ONLY if server.member_keys_only else ServerRoute.MAY_OPEN
 
 
 def personal_attempts(
@@ -55,7 +55,7 @@ def personal_attempts(
         return ()
     members = pool(override or _personal_primary(row, owner), personal.chain)
     led = _randomized(members, row.randomizer, below)
-    return _numbered(led, Route.PERSONAL, owner, 0, lambda provider: row.sampling)
+    return _numbered(led, Route.PERSONAL, owner, lambda provider: row.sampling)
 
 
 def server_attempts(
@@ -63,8 +63,6 @@ def server_attempts(
     server: ServerSettings,
     override: FallbackEntry | None,
     below: Below,
-    *,
-    start_no: int = 0,
 ) -> tuple[Attempt, ...]:
     """The attempts on the server's credentials."""
     primary = override or _server_primary(request, server)
@@ -74,7 +72,7 @@ def server_attempts(
     def sampling(provider: str) -> Sampling:
         return saved.get(provider, Sampling()).over(server.sampling)
 
-    return _numbered(led, Route.SERVER, Owner.server(server.server_id), start_no, sampling)
+    return _numbered(led, Route.SERVER, Owner.server(server.server_id), sampling)
 
 
 def override_of(text: str | None, registered: Model | None) -> FallbackEntry | None:
@@ -86,10 +84,17 @@ def override_of(text: str | None, registered: Model | None) -> FallbackEntry | N
         return None
     if registered is not None:
         return ModelEntry(model=registered)
+    if not is_a_name(text):
+        return BrokenEntry(name="(unreadable)", cause="a model's name is printable text")
     try:
         return ModelEntry(model=Model.named(text))
     except ValueError as error:
         return BrokenEntry(name=text or "(empty)", cause=str(error))
+
+
+def is_a_name(text: str) -> bool:
+    """Whether a text can name a model at all."""
+    return text.isprintable()
 
 
 def _personal_primary(row: SavedProvider, owner: Owner) -> FallbackEntry:
@@ -126,12 +131,10 @@ def _numbered(
     members: tuple[Member, ...],
     route: Route,
     owner: Owner,
-    start_no: int,
     sampling: Callable[[str], Sampling],
 ) -> tuple[Attempt, ...]:
     return tuple(
-        _attempt(member, route, owner, number, sampling)
-        for number, member in enumerate(members, start=start_no)
+        _attempt(member, route, owner, number, sampling) for number, member in enumerate(members)
     )
 
 

@@ -81,7 +81,7 @@ CONTENT = (
         kind=FailureKind.CONTENT_FILTER,
         says=any_of(
             r"\b(was|were|been) flagged",
-            r"content (management )?policy",
+            r"content (management |filtering )?policy",
             r"content exists risk",
             r"unsafe or sensitive content",
             r"violat\w{1,5} .{0,40}polic",

@@ -3,7 +3,7 @@
 All counts come from the outcomes; nothing is counted on the side.
 """
 
-from turnkeeper.domain.adjust import Adjust, AsIs, CapOutput, Repeat, Shrink, WithoutMedia
+from turnkeeper.domain.adjust import Adjust, CapOutput, Repeat, Shrink, WithoutMedia
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.failure import REACTIONS, Failure, OtherKey, SameKey
 from turnkeeper.domain.outcome import Failed, Outcome
@@ -91,9 +91,15 @@ def same_key(
             return None
 
 
-def carried(adjust: Adjust) -> Adjust:
-    """What of a change is still needed with another key."""
-    return adjust if isinstance(adjust, Shrink | WithoutMedia) else AsIs()
+def kept(before: tuple[Adjust, ...], adjust: Adjust) -> tuple[Adjust, ...]:
+    """The changes that were needed so far, and still are."""
+    is_change = isinstance(adjust, Shrink | WithoutMedia | CapOutput)
+    return (*before, adjust) if is_change else before
+
+
+def for_another_key(changes: tuple[Adjust, ...]) -> tuple[Adjust, ...]:
+    """Those of them that do not go by one key's balance."""
+    return tuple(change for change in changes if not isinstance(change, CapOutput))
 
 
 def _shrunk(

@@ -90,7 +90,8 @@ class RunInvocation:
         lease: The key, or None where none is needed.
         prepared: What it sends.
         take_back: What an earlier invocation had posted; gone before this one's first post.
-        adjust: How this invocation differs from what was prepared.
+        adjust: How this invocation differs from the one before.
+        kept: How that one differed from what was prepared already, oldest first.
         tool_results: The turn's tool runs so far.
         another_may_answer: Whether anything is left to try if this one fails.
     """
@@ -100,6 +101,7 @@ class RunInvocation:
     prepared: Prepared
     take_back: tuple[Delivery, ...] = ()
     adjust: Adjust = AsIs()
+    kept: tuple[Adjust, ...] = ()
     tool_results: tuple[ToolRecord, ...] = ()
     another_may_answer: bool = False
 
@@ -224,6 +226,7 @@ class TurnState:
             prepared=ready.prepared,
             take_back=last.ran.superseded if last else (),
             adjust=ready.adjust,
+            kept=ready.kept,
             tool_results=last.ran.tool_results if last else (),
             another_may_answer=self.another_may_answer,
         )
@@ -295,7 +298,7 @@ class TurnState:
             case Leased(lease=lease):
                 assert isinstance(self.at, Leasing)
                 at = self.at
-                ready = Ready(prepared=at.prepared, lease=lease, adjust=at.adjust)
+                ready = Ready(prepared=at.prepared, lease=lease, kept=at.kept)
                 return replace(self, at=ready, lease_is_back=False)
             case NoKey():
                 return self._no_key(answer)
@@ -375,7 +378,8 @@ class TurnState:
         at, last = self.at, self._last_of(answer.attempt_no)
         assert isinstance(at, Leasing)
         if isinstance(last, Failed) and retry.may_repeat(self.outcomes, last, self.policy):
-            again = Ready(prepared=at.prepared, lease=last.ran.lease, adjust=_repeated(at.adjust))
+            lease = last.ran.lease
+            again = Ready(prepared=at.prepared, lease=lease, adjust=Repeat(), kept=at.kept)
             return replace(self, at=again, lease_is_back=True)
         until_s = answer.next_at_s
         is_soon = until_s is not None and until_s - answer.now_s <= self.policy.key_wait_s
@@ -408,11 +412,13 @@ class TurnState:
             return replace(self, at=Over())
         if not retry.invocations_left(self.outcomes, ran.attempt_no, self.policy):
             return replace(self, at=Choosing())
+        kept = retry.kept(self.at.kept, self.at.adjust)
         adjust = retry.same_key(
             self.outcomes, outcome, prepared, self.policy, is_last=not self.another_may_answer
         )
         if adjust is not None:
-            return replace(self, at=Ready(prepared=prepared, lease=ran.lease, adjust=adjust))
+            again = Ready(prepared=prepared, lease=ran.lease, adjust=adjust, kept=kept)
+            return replace(self, at=again)
         if ran.lease is None:
             return self._keyless_again(outcome, prepared)
         if retry.another_key_may_help(self.outcomes, outcome, self.policy):
@@ -422,7 +428,7 @@ class TurnState:
                 prepared=prepared,
                 without=spent,
                 has_waited=has_waited,
-                adjust=retry.carried(self.at.adjust),
+                kept=retry.for_another_key(kept),
             )
             return replace(self, at=leasing)
         return replace(self, at=Choosing())
@@ -430,8 +436,9 @@ class TurnState:
     def _keyless_again(self, outcome: Failed, prepared: Prepared) -> "TurnState":
         assert isinstance(self.at, Ready)
         if retry.may_repeat(self.outcomes, outcome, self.policy):
-            adjust = _repeated(retry.carried(self.at.adjust))
-            return replace(self, at=Ready(prepared=prepared, lease=None, adjust=adjust))
+            kept = retry.kept(self.at.kept, self.at.adjust)
+            again = Ready(prepared=prepared, lease=None, adjust=Repeat(), kept=kept)
+            return replace(self, at=again)
         return replace(self, at=Choosing())
 
     # ── what was seen ───────────────────────────────────────────────────────────────────────
@@ -454,7 +461,7 @@ class TurnState:
         return Tried(
             plan=self.plan,
             audience=self.audience,
-            outcomes=self.outcomes,
+            outcomes=self.outcomes or self.earlier,
             failures=self.failures,
             reservation=self.reservation,
             refusal=self.refusal,
@@ -466,11 +473,6 @@ def _deferred(numbers: tuple[int, ...], resting: frozenset[int]) -> tuple[int, .
     """Resting attempts behind the others of their route; none is dropped."""
     awake = tuple(number for number in numbers if number not in resting)
     return awake + tuple(number for number in numbers if number in resting)
-
-
-def _repeated(adjust: Adjust) -> Adjust:
-    """The same once more, a change that was needed before still made."""
-    return Repeat() if isinstance(adjust, AsIs) else adjust
 
 
 def _no_key_failure(answer: NoKey) -> Failure:

@@ -83,6 +83,11 @@ class TurnRequest:
         return self.impersonated is not None or self.audience is Audience.CALLER
 
     @property
+    def hears(self) -> Audience:
+        """Who is told of a failure; of a turn in somebody else's name, the caller alone."""
+        return Audience.CALLER if self.is_impersonation else self.audience
+
+    @property
     def turn_key(self) -> str:
         """What makes the turn the same turn; empty if the trigger has no id."""
         if not self.trigger_id:

@@ -13,7 +13,6 @@ Blank lines, and lines that begin with a colon, only show that it is still there
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from typing import Any
 
 import orjson
@@ -41,7 +40,6 @@ from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest, HttpStream
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.provider_errors import reply_failure
-from turnkeeper.infrastructure.providers.registry import ProviderRegistry
 from turnkeeper.infrastructure.providers.speaker import Speaker
 from turnkeeper.interfaces import (
     Conversation,
@@ -227,13 +225,6 @@ def installed(http: HttpClient) -> ChatProvider:
     return MurmurProvider(http, base_url=os.environ.get("MURMUR_BASE_URL", BASE_URL))
 
 
-def with_murmur(http: HttpClient, *, base_url: str = BASE_URL) -> ProviderRegistry:
-    """The same by a call, where nothing is to be installed."""
-    registry = ProviderRegistry()
-    registry.register(NAME, MurmurProvider(http, base_url=base_url), aliases=("mm",))
-    return registry
-
-
 def ask(keeper: Turnkeeper, prompt: str, *, key: str) -> str:
     """Set a server up, and ask."""
     keeper.configure.register_model(f"{NAME}:m1")
@@ -244,7 +235,6 @@ def ask(keeper: Turnkeeper, prompt: str, *, key: str) -> str:
 
 
 if __name__ == "__main__":
-    with closing(HttpClient(user_agent="murmur-example")) as http:
-        settings = Settings(store="memory")
-        with Turnkeeper.open(settings, chat_providers=with_murmur(http)) as keeper:
-            print(ask(keeper, "Say hello.", key=os.environ["MURMUR_API_KEY"]))
+    settings = Settings(store="memory")
+    with Turnkeeper.open(settings, own_providers={NAME: installed}) as keeper:
+        print(ask(keeper, "Say hello.", key=os.environ["MURMUR_API_KEY"]))

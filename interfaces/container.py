@@ -10,7 +10,6 @@ from typing import Any
 from dependency_injector.containers import DeclarativeContainer
 from dependency_injector.providers import (
     Dependency,
-    Dict,
     Object,
     Resource,
     Selector,
@@ -45,7 +44,6 @@ from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
-from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
 from turnkeeper.interfaces import parts
 from turnkeeper.interfaces.settings import Settings
 
@@ -55,6 +53,8 @@ class Container(DeclarativeContainer):
 
     settings = Dependency(instance_of=Settings)
     environment_keys: Object[Mapping[str, Secret]] = Object({})
+    own_providers: Object[Mapping[str, parts.MakeProvider]] = Object({})
+    """By name: what makes a provider that is not built in."""
     token_limits: Object[Mapping[str, Limits]] = Object({})
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
     transformers: Object[tuple[PlanTransformer, ...]] = Object(())
@@ -71,7 +71,7 @@ class Container(DeclarativeContainer):
     )
     model_catalogue = ThreadSafeSingleton(parts.catalogue_of, settings, http, clock, runner)
     chat_providers = ThreadSafeSingleton(
-        parts.providers_of, settings, http, clock, model_catalogue, address_check
+        parts.providers_of, settings, http, clock, model_catalogue, address_check, own_providers
     )
     catalogue = ThreadSafeSingleton(WordBook)
 
@@ -125,9 +125,7 @@ class Container(DeclarativeContainer):
         clock=clock,
         context=context,
         limits=settings.provided.limits,
-        windows=Dict(
-            novelai=ThreadSafeSingleton(NovelAiSubscription, http=http, clock=clock, runner=runner)
-        ),
+        windows=ThreadSafeSingleton(parts.windows_of, settings, http, clock, runner),
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice

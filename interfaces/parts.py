@@ -1,16 +1,18 @@
 """How each part is made of the settings. Database code is imported only where it is needed."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.vault import Vault
-from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.address_check import AddressCheck
@@ -24,6 +26,7 @@ from turnkeeper.infrastructure.providers.dialects import DIALECTS
 from turnkeeper.infrastructure.providers.gemini import GeminiProvider
 from turnkeeper.infrastructure.providers.list_sources import list_sources
 from turnkeeper.infrastructure.providers.novelai import NovelAiProvider
+from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
 from turnkeeper.infrastructure.providers.openai_compatible import (
     Attribution,
     OpenAICompatibleProvider,
@@ -76,14 +79,31 @@ def catalogue_of(
     return ModelCatalogue(http=http, clock=clock, runner=runner, sources=sources)
 
 
+MakeProvider = Callable[[HttpClient], ChatProvider]
+"""Makes a provider that is not built in, as an entry point does."""
+
+
+def windows_of(
+    settings: Settings, http: HttpClient, clock: Clock, runner: Runner
+) -> Mapping[str, CredentialWindow]:
+    """Who knows what a key's plan pays for. A provider that was moved is not asked elsewhere."""
+    if "novelai" in settings.base_urls:
+        return {}
+    return {"novelai": NovelAiSubscription(http=http, clock=clock, runner=runner)}
+
+
 def providers_of(
     settings: Settings,
     http: HttpClient,
     clock: Clock,
     catalogue: ModelCatalogue | None = None,
     address_of: AddressCheck | None = None,
+    own: Mapping[str, MakeProvider] = MappingProxyType({}),
 ) -> ProviderRegistry:
     """All providers, at the addresses that the settings name.
+
+    Args:
+        own: The host's, by name; they may take the place of built-in ones.
 
     Raises:
         SettingsError: An address is set for a provider that there is not.
@@ -100,6 +120,8 @@ def providers_of(
     for name, (provider, aliases) in NATIVE.items():
         registry.register(name, provider(http=http, clock=clock), aliases)
     register_installed(registry, http=http)
+    for name, make in own.items():
+        registry.register(name, make(http))
     for name, base_url in settings.base_urls.items():
         registry.register(name, _moved(name, base_url, http, clock))
     if catalogue is not None:
@@ -158,11 +180,19 @@ def open_database(settings: Settings) -> Iterator[str]:
 
 def open_engine(url: str, settings: Settings) -> Iterator[Any]:
     """The pool of database connections."""
+    from sqlalchemy import event
+
     from turnkeeper.infrastructure.postgres.engine import create_engine_for
 
     engine = create_engine_for(url, pool_size=settings.pool_size)
     yield engine
+    event.listen(engine, "do_connect", _refuse)
     engine.dispose()
+
+
+def _refuse(*_: object) -> None:
+    """A turn that outlived its turnkeeper opens no connection."""
+    raise StoreUnavailable("the turnkeeper was closed")
 
 
 def migrated(engine: Any) -> tuple[str, ...]:

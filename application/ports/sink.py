@@ -102,6 +102,8 @@ class Deliver(Protocol):
     def take_back(self, delivery: Delivery) -> bool:
         """Delete a message; True if it is gone, also where it had been gone before.
 
+        A post that outlived its turn is taken back when it arrives, even after `cleanup`.
+
         Raises:
             SinkError: It is still there, or nobody can tell.
         """

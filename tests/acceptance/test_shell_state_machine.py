@@ -413,6 +413,9 @@ def look(stage: Stage, visit: Visit, result: TurnResult | None) -> None:
     if result is not None and result.turn_id != turn.recorder.turn_id:
         assert_it_is_told_again(turn, result)
         return
+    if not turn.of("TurnStarted") and visit.audience is Audience.CALLER:
+        assert_it_is_raised_again(turn)
+        return
     (ended,) = turn.of("TurnEnded")
     assert isinstance(ended, ev.TurnEnded)
     assert_the_channel_holds_what_stands(turn, ended)
@@ -431,6 +434,12 @@ def assert_it_is_told_again(turn: Bench, result: TurnResult) -> None:
     """The same trigger came again: its result is told, and nothing is done."""
     assert (turn.sink.finalized, turn.sink.cleaned_up) == ([result], 1)
     assert (turn.sink.channel.messages, turn.of("InvocationStarted")) == ((), [])
+
+
+def assert_it_is_raised_again(turn: Bench) -> None:
+    """A turn that had failed under impersonation: its caller is told again, nobody else."""
+    assert (turn.sink.finalized, turn.sink.cleaned_up) == ([], 1)
+    assert turn.sink.channel.messages == ()
 
 
 def assert_the_channel_holds_what_stands(turn: Bench, ended: ev.TurnEnded) -> None:

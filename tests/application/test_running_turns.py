@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from threading import Event
+from time import monotonic
 
 import pytest
 
@@ -125,3 +126,19 @@ def test_a_signal_reaches_the_turn_it_is_for() -> None:
         assert running.signal("two", Signal.STOP_REQUESTED)
         assert (one.mailbox.signal, two.mailbox.signal) == (None, Signal.STOP_REQUESTED)
     assert not running.signal("two", Signal.STOP_REQUESTED)
+
+
+def test_a_turn_that_waits_for_room_hears_of_a_stop(
+    make_crowd: Callable[[RunningTurns], Crowd],
+) -> None:
+    running = RunningTurns(max_turns=1, queue_s=LONG_S)
+    crowd = make_crowd(running)
+    crowd.send_in("one")
+    crowd.send("two")
+
+    given_up = monotonic() + LONG_S
+    while not (is_heard := running.signal("two", Signal.STOP_REQUESTED)):
+        assert monotonic() < given_up
+
+    assert is_heard
+    assert running.within(HERE) == ("one", "two")

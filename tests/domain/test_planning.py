@@ -18,10 +18,12 @@ from turnkeeper.domain.plan import (
 )
 from turnkeeper.domain.planning import (
     goes_personal,
+    lends,
     override_of,
     personal_attempts,
+    renumbered,
     server_attempts,
-    server_route_of,
+    withheld,
 )
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
 
@@ -179,9 +181,7 @@ class TestTheRandomizer:
         assert [m for m in led[1:]] == [m for m in members if m != members[index]]
 
     def test_a_personal_preference_does_not_reorder_the_server(self) -> None:
-        attempts = server_attempts(
-            a_request(), a_server(entry("beta")), None, LoadedDice(1).below, start_no=1
-        )
+        attempts = server_attempts(a_request(), a_server(entry("beta")), None, LoadedDice(1).below)
 
         assert [attempt.model.name for attempt in attempts] == ["alpha", "beta"]
 
@@ -262,36 +262,28 @@ class TestSampling:
 
 
 class TestTheServerRoute:
-    def asked(self, user: PersonalSettings, **more: object) -> tuple[ServerRoute, int]:
-        reads: list[int] = []
+    def test_it_is_the_servers_to_say(self) -> None:
+        assert withheld(a_request(), a_user()) is None
 
-        def server() -> ServerSettings:
-            reads.append(1)
-            return a_server(**more)
+    def test_a_server_lends(self) -> None:
+        assert lends(a_server()) is ServerRoute.MAY_OPEN
 
-        return server_route_of(a_request(), user, server), len(reads)
-
-    def test_it_may_open(self) -> None:
-        assert self.asked(a_user()) == (ServerRoute.MAY_OPEN, 1)
-
-    def test_an_opt_out_reads_no_server_configuration_at_all(self) -> None:
-        assert self.asked(a_user(server_fallback=False)) == (ServerRoute.OPTED_OUT, 0)
+    def test_an_opt_out_withholds_it_without_asking_the_server(self) -> None:
+        assert withheld(a_request(), a_user(server_fallback=False)) is ServerRoute.OPTED_OUT
 
     def test_a_server_that_wants_member_keys_withholds_it(self) -> None:
-        assert self.asked(a_user(), member_keys_only=True) == (ServerRoute.MEMBER_KEYS_ONLY, 1)
+        assert lends(a_server(member_keys_only=True)) is ServerRoute.MEMBER_KEYS_ONLY
 
     def test_impersonation_stays_on_its_route(self) -> None:
         request = a_request(audience=Audience.CALLER)
 
-        assert server_route_of(request, a_user(), a_server) is ServerRoute.IMPERSONATION
+        assert withheld(request, a_user()) is ServerRoute.IMPERSONATION
 
     def test_its_attempts_are_the_servers_and_numbered_on(self) -> None:
-        attempts = server_attempts(
-            a_request(), a_server(entry("beta")), None, LoadedDice().below, start_no=3
-        )
+        attempts = server_attempts(a_request(), a_server(entry("beta")), None, LoadedDice().below)
 
-        assert [(a.number, a.route, a.owner) for a in attempts] == [
+        assert [(a.number, a.route, a.owner) for a in renumbered(attempts, 3)] == [
             (3, Route.SERVER, Owner.server("guild")),
             (4, Route.SERVER, Owner.server("guild")),
         ]
-        assert attempts[0].label == "fallback 3: alpha"
+        assert renumbered(attempts, 3)[0].label == "fallback 3: alpha"

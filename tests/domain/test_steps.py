@@ -467,7 +467,25 @@ class TestTheSameKey:
         step = state.next_step()
 
         assert isinstance(step, RunInvocation)
-        assert step.adjust == Shrink(to_tokens=7_000)
+        assert (step.adjust, step.kept) == (AsIs(), (Shrink(to_tokens=7_000),))
+
+    def test_what_one_change_has_mended_the_next_does_not_undo(self) -> None:
+        state = when_ready(begun(2), input_tokens=10_000, has_media=True)
+        state = state.after(Outcomes(state).failed(FailureKind.CAPABILITY))
+        state = state.after(Outcomes(state).failed(FailureKind.CONTEXT_TOO_LONG))
+        step = state.next_step()
+
+        assert isinstance(step, RunInvocation)
+        assert (step.adjust, step.kept) == (Shrink(to_tokens=7_000), (WithoutMedia(),))
+
+    def test_a_cap_by_one_keys_balance_is_not_the_next_keys(self) -> None:
+        state = when_ready(begun(2), lease=a_lease(1))
+        state = state.after(Outcomes(state).failed(FailureKind.QUOTA, affordable_tokens=900))
+        failed = state.after(Outcomes(state).failed(FailureKind.RATE_LIMIT))
+        step = when_ready(failed, lease=a_lease(2)).next_step()
+
+        assert isinstance(step, RunInvocation)
+        assert (step.adjust, step.kept) == (AsIs(), ())
 
     def test_a_malformed_tool_call_is_asked_for_once_more(self) -> None:
         state = when_ready(begun(2))
@@ -732,6 +750,12 @@ class TestTheNotice:
         assert notice is not None
         assert notice.offers_opt_out
         assert notice.slot == Slot(number=1, is_lead=True)
+
+    def test_nor_does_it_speak_where_only_its_own_first_key_had_failed(self) -> None:
+        state = when_ready(begun(2, resting=frozenset({0})), lease=a_lease(1))
+        state = when_ready(state.after(Outcomes(state).failed(FailureKind.AUTH)), lease=a_lease(2))
+
+        assert finish_of(state.after(Outcomes(state).answered())).notice is None
 
     def test_a_fallback_that_leads_because_the_primary_rests_is_silent(self) -> None:
         state = when_ready(begun(2, resting=frozenset({0})))

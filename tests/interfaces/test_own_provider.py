@@ -5,7 +5,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,10 +161,12 @@ def test_registered_by_a_call_it_answers_turns(wall: Wall, tmp_path: Path) -> No
     wall.script([CutAfter(tokens=20), Answer(text="Hello from Murmur.")])
     settings = Settings(store="memory", data_dir=tmp_path)
 
-    with closing(HttpClient(user_agent="turnkeeper-tests")) as http:
-        providers = murmur.with_murmur(http, base_url=wall.base_url)
-        with Turnkeeper.open(settings, chat_providers=providers) as keeper:
-            answer = murmur.ask(keeper, "Say hello.", key="sk-murmur")
+    def at_the_wall(http: HttpClient) -> ChatProvider:
+        made: ChatProvider = murmur.MurmurProvider(http, base_url=wall.base_url)
+        return made
+
+    with Turnkeeper.open(settings, own_providers={murmur.NAME: at_the_wall}) as keeper:
+        answer = murmur.ask(keeper, "Say hello.", key="sk-murmur")
 
     assert answer == "Hello from Murmur."
     assert [seen.key for seen in wall.seen] == ["sk-murmur", "sk-murmur"]

@@ -122,3 +122,13 @@ def test_a_wrapped_sink_that_cannot_take_back_gets_only_the_whole_answer(
     told = wrapped.answer(opened(), "Tell.", sink, hidden=(), server_id=SERVER.id)
 
     assert (sink.channel.text, told.posted, told.taken_back) == ("Whole.", 1, 0)
+
+
+def test_a_registered_limit_bounds_the_output_that_is_asked_for(opened: Open, wall: Wall) -> None:
+    limits = example("token_limits")
+    keeper = opened(token_limits={"openai:big": limits.LIMITS["vllm:house-model"]})
+
+    limits.ask(keeper, SHORT, server_id=SERVER.id)
+
+    (seen,) = (one for one in wall.seen if one.model is not None)
+    assert (seen.body.get("max_tokens") or seen.body.get("max_completion_tokens")) == 1024

@@ -64,6 +64,7 @@ soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.truncation
 
 clean:            ## forget the environment and the caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -100,13 +100,9 @@ class PrepareContext:
             return Unpreparable(attempt_no=attempt.number, cause=attempt.cause)
         model = self.model_of(attempt)
         conversation = self._as_seen(request.conversation, attempt, model)
-        reserve = output_tokens(model, attempt.sampling, self._output_caps.get(attempt.provider))
-        drops = 0
-        if (empty_finish if retries else request.empty_finish) is FinishReason.LENGTH:
-            drops = self._drop_pairs * (request.retry_count + retries)
-            if is_eaten(empty_usage.reasoning_tokens if empty_usage else None, reserve):
-                raised = raised_output_tokens(model, attempt.sampling, reserve)
-                reserve, drops = (raised, 0) if raised > reserve else (reserve, drops)
+        was_cut = (empty_finish if retries else request.empty_finish) is FinishReason.LENGTH
+        drops = self._drop_pairs * (request.retry_count + retries) if was_cut else 0
+        reserve, drops = self._room(attempt, model, drops, empty_usage)
         cut, dropped = self._fitted(conversation, model, reserve, drops)
         return Prepared(
             attempt_no=attempt.number,
@@ -166,6 +162,24 @@ class PrepareContext:
                 return replace(prepared, conversation=conversation, has_media=False)
             case _:
                 return prepared
+
+    def _room(
+        self, attempt: Attempt, model: Model, drops: int, usage: Usage | None
+    ) -> tuple[int, int]:
+        """The output to ask for, and how many exchanges are left out.
+
+        An answer that reasoning left no room for needs more output, and not less of a prompt.
+
+        Args:
+            drops: How many are to be, because the run before was cut.
+            usage: What the run before used.
+        """
+        reserve = output_tokens(model, attempt.sampling, self._output_caps.get(attempt.provider))
+        if drops and is_eaten(usage.reasoning_tokens if usage else None, reserve):
+            raised = raised_output_tokens(model, attempt.sampling, reserve)
+            if raised > reserve:
+                return raised, 0
+        return reserve, drops
 
     def _as_seen(self, conversation: Conversation, attempt: Attempt, model: Model) -> Conversation:
         """The conversation as the model is able to take it."""

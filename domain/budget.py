@@ -6,8 +6,10 @@ FALLBACK_OUTPUT_TOKENS = 4096
 BIG_FALLBACK_OUTPUT_TOKENS = 8192
 BIG_FALLBACK_PROVIDERS = frozenset({"openrouter", "google", "gemini", "anthropic"})
 NOVELAI = "novelai"
-NOVELAI_OUTPUT_TOKENS = 150
-"""The ceiling of its models, unless one was registered with another."""
+NOVELAI_OUTPUT_TOKENS = 2048
+STORY_MODELS = frozenset({"clio-v1", "kayra-v1", "llama-3-erato-v1"})
+STORY_OUTPUT_TOKENS = 150
+"""The ceiling of NovelAI's story models, unless one was registered with another."""
 PROMPT_FLOOR_TOKENS = 1024
 PROMPT_SHARE = 0.9
 """What of the room for the prompt is used: counts are estimates."""
@@ -70,5 +72,5 @@ def _possible(tokens: int, model: Model) -> int:
 
 def _ceiling(model: Model) -> int | None:
     limits: Limits = model.limits
-    unknown = NOVELAI_OUTPUT_TOKENS if model.provider == NOVELAI else None
-    return limits.max_output_tokens or unknown
+    is_story = model.provider == NOVELAI and model.name in STORY_MODELS
+    return limits.max_output_tokens or (STORY_OUTPUT_TOKENS if is_story else None)

@@ -13,6 +13,7 @@ MOST_TEXTS = 16_384
 MOST_MODELS = 1_024
 LEAST_TOKENS = 200
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
+LEAST_BELIEVED, MOST_BELIEVED = 0.25, 8.0
 WEIGHT = 0.3
 """Of what was said last, in the mean of all that was said."""
 
@@ -61,6 +62,8 @@ class TokenEstimator(TokenCounter):
         with self._lock:
             before = self._factors.get(key, 1.0)
             seen = before * reported / counted
+            if not LEAST_BELIEVED <= seen <= MOST_BELIEVED:  # such as 10 for every prompt
+                return
             after = before + WEIGHT * (seen - before)
             self._factors[key] = min(MOST_FACTOR, max(LEAST_FACTOR, after))
             self._factors.move_to_end(key)

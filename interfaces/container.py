@@ -44,6 +44,9 @@ from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
+from turnkeeper.infrastructure.media import MediaCheck
+from turnkeeper.infrastructure.media_fetcher import MediaFetcher
+from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.interfaces import parts
 from turnkeeper.interfaces.settings import Settings
 
@@ -117,6 +120,10 @@ class Container(DeclarativeContainer):
         output_caps=settings.provided.output_caps,
         catalogue=model_catalogue,
         token_limits=token_limits,
+        counter=ThreadSafeSingleton(TokenEstimator),
+        media=ThreadSafeSingleton(
+            MediaCheck, ThreadSafeSingleton(MediaFetcher, http, address_check, runner)
+        ),
     )
     invocation = ThreadSafeSingleton(
         RunInvocation,

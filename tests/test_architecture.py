@@ -8,17 +8,22 @@ import pytest
 
 FOREIGN = (
     "alembic",
+    "bpe_openai",
     "click",
     "cryptography",
     "dependency_injector",
+    "imagesize",
     "orjson",
     "psycopg",
+    "puremagic",
     "pydantic",
     "requests",
     "rich",
     "sqlalchemy",
     "sseclient",
     "structlog",
+    "tiktoken",
+    "urllib3",
 )
 
 

@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 from builders import a_request
 
+from turnkeeper.application.ports.chat_provider import ChatCall
+from turnkeeper.domain.budget import STORY_MODELS, output_tokens
 from turnkeeper.domain.conversation import Conversation, Item, Role
 from turnkeeper.domain.events import AttemptPrepared, Entry
-from turnkeeper.domain.model import Limits, Model, Sampling
+from turnkeeper.domain.model import Endpoint, Limits, Model, Sampling
 from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.sink import MemorySink
+from turnkeeper.infrastructure.providers import novelai
+from turnkeeper.infrastructure.providers.novelai_request import max_length_of
 from turnkeeper.infrastructure.wall.answer import Answer
 from turnkeeper.infrastructure.wall.anthropic_dialect import AnthropicDialect
 from turnkeeper.infrastructure.wall.dialect import Dialect, OpenAiDialect
@@ -22,6 +26,7 @@ from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
+SERVER = Owner.server("guild")
 WINDOW = 40_000
 NAMES = ("max_tokens", "max_completion_tokens", "maxOutputTokens")
 HISTORY = Conversation(
@@ -56,6 +61,7 @@ class Way:
 
 WAYS = (
     Way(name="openai", dialect=OpenAiDialect()),
+    Way(name="custom", dialect=OpenAiDialect()),
     Way(name="groq", dialect=OpenAiDialect()),
     Way(name="mistral", dialect=OpenAiDialect()),
     Way(
@@ -82,7 +88,7 @@ WAYS = (
         name="novelai",
         dialect=OpenAiDialect(base_path="/oa/v1"),
         path="",
-        fallback=150,
+        fallback=2048,
         model="xialong-v",
     ),
 )
@@ -118,18 +124,43 @@ class Street:
             store="memory",
             data_dir=self._folder,
             live_limits=False,
-            base_urls={self.way.name: f"{self._wall.url}{self.way.path}"},
+            base_urls={} if self.is_custom else {self.way.name: self.base_url},
             **caps,
         )
         with Turnkeeper.open(settings) as keeper:
             name = f"{self.way.model}{number}"
-            model = Model(id=f"m{number}", provider=self.way.name, name=name, limits=limits)
-            keeper.configure.use_model("guild", keeper.configure.register_model(model).id)
+            self._use_model(keeper, name, limits)
             return self._run(keeper, sampling, name)
+
+    @property
+    def is_custom(self) -> bool:
+        return self.way.name == "custom"
+
+    @property
+    def base_url(self) -> str:
+        return f"{self._wall.url}{self.way.path}"
+
+    def _use_model(self, keeper: Turnkeeper, name: str, limits: Limits) -> None:
+        configure, provider = keeper.configure, self.way.name
+        if self.is_custom:
+            endpoint = Endpoint(
+                id=0,
+                connection_id=1,
+                label=name,
+                base_url=self.base_url,
+                trusted=True,
+                num_ctx=limits.window_tokens,
+            )
+            saved = configure.save_endpoint(SERVER, endpoint)
+            provider, model_id = saved.provider, f"endpoint:{saved.id}"
+        else:
+            model = Model(id=name, provider=provider, name=name, limits=limits)
+            model_id = configure.register_model(model).id
+        configure.add_key(SERVER, provider, f"sk-{name}")
+        configure.use_model("guild", model_id)
 
     def _run(self, keeper: Turnkeeper, sampling: Sampling, name: str) -> Asked:
         self._wall.script((Answer(text="Yes."),), model=name)
-        keeper.configure.add_key(Owner.server("guild"), self.way.name, f"sk-{name}")
         keeper.configure.set_sampling("guild", sampling)
         entries: list[Entry] = []
         request = replace(a_request(), conversation=HISTORY)
@@ -163,6 +194,8 @@ def street(
 def test_what_is_reserved_is_what_is_requested(
     override: int | None, ceiling: int | None, street: Street
 ) -> None:
+    if ceiling is not None and street.is_custom:
+        pytest.skip("of an endpoint no ceiling is known")
     limits = Limits(window_tokens=WINDOW, max_output_tokens=ceiling)
 
     asked = street.asked(Sampling(max_output_tokens=override), limits)
@@ -179,10 +212,28 @@ def test_where_nobody_has_said_anything_it_is_the_providers_own(street: Street) 
     assert (asked.requested, asked.reserved) == (street.way.fallback, street.way.fallback)
 
 
-def test_a_cap_that_is_set_is_what_is_requested(street: Street) -> None:
-    if street.way.cap is None:
-        pytest.skip(f"{street.way.name} has no cap of its own")
+def test_a_cap_that_is_set_is_what_its_own_provider_is_asked_for(street: Street) -> None:
+    caps = {way.cap: 20_000 for way in WAYS if way.cap}
+    wanted = 20_000 if street.way.cap else street.way.fallback
 
-    asked = street.asked(Sampling(), Limits(window_tokens=WINDOW), **{street.way.cap: 20_000})
+    asked = street.asked(Sampling(), Limits(window_tokens=WINDOW), **caps)
 
-    assert (asked.requested, asked.reserved) == (20_000, 20_000)
+    assert (asked.requested, asked.reserved) == (wanted, wanted)
+
+
+@pytest.mark.parametrize("override", [None, 120, 700])
+@pytest.mark.parametrize("ceiling", [None, 100, 400])
+@pytest.mark.parametrize("story", sorted(STORY_MODELS))
+def test_a_story_is_asked_for_as_long_as_is_reserved(
+    story: str, ceiling: int | None, override: int | None
+) -> None:
+    limits = Limits(window_tokens=8192, max_output_tokens=ceiling)
+    model = Model(id=story, provider="novelai", name=story, limits=limits)
+    reserved = output_tokens(model, Sampling(max_output_tokens=override), None)
+    call = ChatCall(model=model, conversation=HISTORY, max_output_tokens=reserved)
+
+    assert max_length_of(call) == reserved
+
+
+def test_those_are_all_story_models() -> None:
+    assert STORY_MODELS == novelai.STORY_MODELS

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ def override(tokens: int | None) -> Sampling:
         ("anthropic", 8192),
         ("groq", 4096),
         ("custom", 4096),
-        ("novelai", 150),
+        ("novelai", 2048),
     ],
 )
 def test_nobody_having_said_anything_each_provider_has_its_own(provider: str, wanted: int) -> None:
@@ -44,8 +46,14 @@ def test_novelais_is_its_models_ceiling() -> None:
     assert output_tokens(of("novelai", ceiling=2048), Sampling(), None) == 2048
 
 
-def test_more_than_novelais_unknown_ceiling_is_not_asked_for() -> None:
-    assert output_tokens(of("novelai"), override(1000), None) == 150
+@pytest.mark.parametrize("asked", [Sampling(), override(1000)])
+@pytest.mark.parametrize(("ceiling", "most"), [(None, 150), (140, 140)])
+def test_no_story_is_longer_than_its_model_tells_at_once(
+    asked: Sampling, ceiling: int | None, most: int
+) -> None:
+    kayra = replace(of("novelai", ceiling=ceiling), name="kayra-v1")
+
+    assert output_tokens(kayra, asked, None) == most
 
 
 def test_the_owners_override_wins_over_the_cap() -> None:

@@ -124,6 +124,18 @@ def test_a_call_goes_with_its_result_even_if_somebody_spoke_in_between() -> None
     assert kept(U1, call("a"), U2, result("a"), U3, to_tokens=4) == (U3,)
 
 
+def test_a_notice_of_media_goes_with_what_it_comes_before() -> None:
+    notice = said(Role.USER, "[an image]", Tag.MEDIA_NOTICE)
+
+    assert kept(U1, notice, M1, U2, M2, U3, to_tokens=3) == (U2, M2, U3)
+
+
+def test_a_notice_of_media_is_not_the_newest_user_turn() -> None:
+    notice = said(Role.USER, "[an image]", Tag.MEDIA_NOTICE)
+
+    assert kept(U1, M1, U3, notice, M2) == (U3, notice, M2)
+
+
 def test_what_hangs_together_by_several_calls_goes_together() -> None:
     chained = (U1, call("a"), U2, result("a"), call("b"), user("u"), result("b"))
 

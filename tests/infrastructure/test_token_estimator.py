@@ -151,12 +151,19 @@ def test_each_model_has_its_own_measure(estimator: TokenEstimator) -> None:
     assert estimator.factor(OTHER) == 1.0
 
 
-def test_nonsense_moves_it_only_so_far(estimator: TokenEstimator) -> None:
-    for _ in range(9):
-        estimator.learn(MODEL, counted=1_000, reported=10**9)
-        estimator.learn(OTHER, counted=10**9, reported=1)
+def test_it_moves_only_so_far(estimator: TokenEstimator) -> None:
+    for _ in range(30):
+        reports(estimator, 7.0, MODEL)
+        reports(estimator, 0.3, OTHER)
 
     assert (estimator.factor(MODEL), estimator.factor(OTHER)) == (4.0, 0.5)
+
+
+def test_nonsense_is_not_learnt(estimator: TokenEstimator) -> None:
+    estimator.learn(MODEL, counted=1_000, reported=10**9)
+    estimator.learn(MODEL, counted=10_000, reported=10)
+
+    assert estimator.factor(MODEL) == 1.0
 
 
 @pytest.mark.parametrize(("counted", "reported"), [(199, 400), (1_000, 0), (0, 5)])

@@ -1,6 +1,6 @@
 """Keeps the running turns alive, and writes what a store that was away has missed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event, Lock
 
 from turnkeeper.application.ports.clock import Clock
@@ -10,12 +10,19 @@ from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.domain.answers import Signal
 
+Flush = Callable[[], str | None]
+"""Writes what waits; returns why it has to go on waiting, or None."""
+
 EVERY_S = 10.0
 ALIVE_S = 30.0
 
 
 class Heartbeat:
-    """One work beside the turns; it ends by itself when there is nothing left to do."""
+    """One work beside the turns; it ends by itself when there is nothing left to do.
+
+    Args:
+        also: What else is written from time to time.
+    """
 
     def __init__(
         self,
@@ -25,12 +32,13 @@ class Heartbeat:
         settle: SettleTurn,
         runner: Runner,
         clock: Clock,
+        also: Sequence[Flush] = (),
     ) -> None:
         self._running = running
         self._turns = turns
-        self._settle = settle
         self._runner = runner
         self._clock = clock
+        self._flushes = (settle.flush, settle.flush_late, *also)
         self._lock = Lock()  # guards whether it beats, so that no turn is left without
         self._beats = False
         self._flushing = Lock()  # so that what one flush has taken up is not missed by another
@@ -52,8 +60,8 @@ class Heartbeat:
     def flush(self) -> bool:
         """Write what could not be written before, or was not due; False where it still waits."""
         with self._flushing:
-            causes = (_tried(self._settle.flush), _tried(self._settle.flush_late))
-        return causes == (None, None)
+            causes = [_tried(flush) for flush in self._flushes]
+        return not any(causes)
 
     def _extend(self, opened: tuple[str, ...]) -> None:
         for turn_id in self._turns.extend(opened, alive_s=ALIVE_S):

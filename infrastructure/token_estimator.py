@@ -3,7 +3,8 @@
 from collections import OrderedDict
 from threading import Lock
 
-from turnkeeper.application.ports.token_counter import TokenCounter
+from turnkeeper.application.ports.token_counter import Learner, TokenCounter
+from turnkeeper.application.ports.token_measures import TokenMeasure
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.token_estimate import Count, sizes_of, tokens_of
@@ -20,7 +21,7 @@ WEIGHT = 0.3
 Key = tuple[str, str]
 
 
-class TokenEstimator(TokenCounter):
+class TokenEstimator(TokenCounter, Learner):
     """Counts by the texts' scripts, times a factor for each model.
 
     Within 20 % of the o200k encoding for running text in the scripts that are tested; what a
@@ -44,8 +45,9 @@ class TokenEstimator(TokenCounter):
         self._most_texts = most_texts
         self._most_models = most_models
         self._texts: dict[int, int] = {}  # threads may lose one another's entries, no more
-        self._lock = Lock()  # guards the factors
+        self._lock = Lock()  # guards both below
         self._factors: OrderedDict[Key, float] = OrderedDict()
+        self._changed: set[Key] = set()
 
     def sizes(self, conversation: Conversation, model: Model) -> Sizes:
         sizes = sizes_of(conversation, self._text_tokens)
@@ -64,11 +66,28 @@ class TokenEstimator(TokenCounter):
             seen = before * reported / counted
             if not LEAST_BELIEVED <= seen <= MOST_BELIEVED:  # such as 10 for every prompt
                 return
-            after = before + WEIGHT * (seen - before)
-            self._factors[key] = min(MOST_FACTOR, max(LEAST_FACTOR, after))
-            self._factors.move_to_end(key)
-            if len(self._factors) > self._most_models:
-                self._factors.popitem(last=False)
+            self._remember(key, before + WEIGHT * (seen - before))
+            self._changed.add(key)
+
+    def recall(self, measures: tuple[TokenMeasure, ...]) -> None:
+        with self._lock:
+            for measure in measures:
+                self._remember((measure.provider, measure.model), measure.factor)
+
+    def learnt(self) -> tuple[TokenMeasure, ...]:
+        with self._lock:
+            changed, self._changed = self._changed, set()
+            return tuple(
+                TokenMeasure(provider=key[0], model=key[1], factor=self._factors[key])
+                for key in changed
+                if key in self._factors
+            )
+
+    def _remember(self, key: Key, factor: float) -> None:
+        self._factors[key] = min(MOST_FACTOR, max(LEAST_FACTOR, factor))
+        self._factors.move_to_end(key)
+        if len(self._factors) > self._most_models:
+            self._factors.popitem(last=False)
 
     def factor(self, model: Model) -> float:
         """What an estimate is multiplied by for the model; 1 until it has reported something."""

@@ -10,6 +10,7 @@ from typing import Any
 from dependency_injector.containers import DeclarativeContainer
 from dependency_injector.providers import (
     Dependency,
+    List,
     Object,
     Resource,
     Selector,
@@ -21,6 +22,7 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
 from turnkeeper.application.heartbeat import Heartbeat
+from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
@@ -31,6 +33,7 @@ from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
@@ -115,12 +118,13 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
+    counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
         PrepareContext,
         output_caps=settings.provided.output_caps,
         catalogue=model_catalogue,
         token_limits=token_limits,
-        counter=ThreadSafeSingleton(TokenEstimator),
+        counter=counter,
         media=ThreadSafeSingleton(
             MediaCheck, ThreadSafeSingleton(MediaFetcher, http, address_check, runner)
         ),
@@ -166,8 +170,18 @@ class Container(DeclarativeContainer):
         max_turns=settings.provided.max_turns,
         queue_s=settings.provided.queue_s,
     )
+    measures: ThreadSafeSingleton[TokenMeasures] = ThreadSafeSingleton(
+        attrgetter("measures"), stores
+    )
+    keep_measures = ThreadSafeSingleton(KeepMeasures, counter=counter, measures=measures)
     heartbeat = ThreadSafeSingleton(
-        Heartbeat, running=running, turns=turns, settle=settle, runner=runner, clock=clock
+        Heartbeat,
+        running=running,
+        turns=turns,
+        settle=settle,
+        runner=runner,
+        clock=clock,
+        also=List(keep_measures.provided.flush),
     )
     configure = ThreadSafeSingleton(
         Configure,

@@ -12,6 +12,7 @@ from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
+from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 from turnkeeper.interfaces.stores import Stores
 
@@ -35,6 +36,7 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),
+        measures=MemoryTokenMeasures(),
     )
 
 

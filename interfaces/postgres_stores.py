@@ -11,6 +11,7 @@ from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
+from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.interfaces.stores import Stores
 
@@ -27,5 +28,6 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         ledger=PostgresLedger(engine),
         journal=PostgresJournal(engine),
         signals=signals,
+        measures=PostgresTokenMeasures(engine),
         close=signals.close,
     )

@@ -9,6 +9,7 @@ from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
 
 
@@ -28,4 +29,5 @@ class Stores:
     ledger: Ledger
     journal: Journal
     signals: Signals
+    measures: TokenMeasures
     close: Callable[[], None] = lambda: None

@@ -59,6 +59,7 @@ class Turnkeeper:
         container = built(settings or Settings(), overrides)
         try:
             container.schema()
+            container.keep_measures().load()
             return cls(container)
         except BaseException:
             shut_down(container)

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from turnkeeper.application.ports.token_measures import TokenMeasure
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.truncation import Sizes
@@ -24,4 +25,16 @@ class TokenCounter(Protocol):
             counted: The total that `sizes` gave for a request.
             reported: Its input tokens, by the provider's own word, cached ones included.
         """
+        ...
+
+
+class Learner(Protocol):
+    """What a counter has learnt, to be carried from one process to the next."""
+
+    def recall(self, measures: tuple[TokenMeasure, ...]) -> None:
+        """Know what was learnt before, by this process or another."""
+        ...
+
+    def learnt(self) -> tuple[TokenMeasure, ...]:
+        """What was learnt since this was asked last."""
         ...

@@ -49,6 +49,15 @@ models = Table(
     Column("price_out_per_mtok", Double),
 )
 
+token_measures = Table(
+    "token_measures",
+    metadata,
+    Column("provider", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("factor", Double, nullable=False),
+    Column("learnt_at", Instant, nullable=False, server_default=func.now()),
+)
+
 # References are {"kind": …, "id": …}; pairs are lists of two, so that they keep their order.
 owner_settings = Table(
     "owner_settings",

@@ -59,11 +59,23 @@ class Way:
     model: str = "alpha-"
 
 
+PLAIN = (
+    "openai",
+    "custom",
+    "deepseek",
+    "groq",
+    "llamacpp",
+    "lmstudio",
+    "mistral",
+    "nvidia",
+    "ollama",
+    "vllm",
+    "xai",
+    "zai",
+    "zai-coding",
+)
 WAYS = (
-    Way(name="openai", dialect=OpenAiDialect()),
-    Way(name="custom", dialect=OpenAiDialect()),
-    Way(name="groq", dialect=OpenAiDialect()),
-    Way(name="mistral", dialect=OpenAiDialect()),
+    *(Way(name=name, dialect=OpenAiDialect()) for name in PLAIN),
     Way(
         name="openrouter",
         dialect=OpenAiDialect(base_path="/api/v1", reasoning_field="reasoning"),

@@ -15,7 +15,6 @@ depends_on = None
 SEQUENCES = ("provider_key_ids", "endpoint_ids")
 TABLES = (
     "models",
-    "token_measures",
     "owner_settings",
     "saved_providers",
     "endpoints",
@@ -32,7 +31,6 @@ def upgrade() -> None:
     for name in SEQUENCES:
         op.execute(CreateSequence(sa.Sequence(name, data_type=sa.BigInteger)))
     _create_models()
-    _create_token_measures()
     _create_owner_settings()
     _create_saved_providers()
     _create_endpoints()
@@ -62,22 +60,6 @@ def _create_models() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
     )
     op.create_index(op.f("ix_models_name"), "models", ["name"])
-
-
-def _create_token_measures() -> None:
-    op.create_table(
-        "token_measures",
-        sa.Column("provider", sa.Text, nullable=False),
-        sa.Column("model", sa.Text, nullable=False),
-        sa.Column("factor", sa.Double, nullable=False),
-        sa.Column(
-            "learnt_at",
-            sa.DateTime(timezone=True),
-            nullable=False,
-            server_default=sa.func.now(),
-        ),
-        sa.PrimaryKeyConstraint("provider", "model", name=op.f("pk_token_measures")),
-    )
 
 
 def _create_owner_settings() -> None:

@@ -32,7 +32,7 @@ _SAID = re.compile(
 _RESET_AT = re.compile(
     r"\bresets? at (?P<date>\d{4}-\d\d-\d\d)[ t](?P<time>\d\d:\d\d:\d\d)(?P<zone>z|[+-]\d\d:?\d\d)?"
 )
-_BEIJING = timezone(timedelta(hours=8))  # what Z.ai means where it names no zone
+_UNNAMED_ZONE = "+08:00"  # Beijing: what Z.ai means where it names none
 _EPOCH_MS_FROM = 1e11
 _EPOCH_S_FROM = 1e9
 
@@ -120,7 +120,7 @@ def _said_s(message: str, now: datetime) -> float | None:
         return duration_s(said["duration"])
     if not (at := _RESET_AT.search(message)):
         return None
-    instant = f"{at['date']}T{at['time']}{(at['zone'] or '+08:00').upper()}"
+    instant = f"{at['date']}T{at['time']}{(at['zone'] or _UNNAMED_ZONE).upper()}"
     return _rfc(instant, now)
 
 

@@ -136,25 +136,3 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         serial = connection.execution_options(isolation_level="READ COMMITTED")
         with serial.begin():
             yield serial
-
-
-@contextmanager
-def pipelined(engine: Engine) -> Iterator[Connection]:
-    """As `transaction`, but the statements wait for nothing and answer nothing.
-
-    For statements whose results nobody reads: an error of any of them undoes all and is raised at
-    the end. Begin, statements and commit are one round trip.
-    """
-    with store_errors(), engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, BoundedConnection)
-        try:
-            with driver.pipeline():
-                # As statements of the pipeline: the driver's own transaction would wait for both.
-                driver.execute("BEGIN")
-                yield connection
-                driver.execute("COMMIT")
-        finally:
-            # After the commit there is nothing to undo, and nothing is sent.
-            if not driver.closed:
-                driver.rollback()

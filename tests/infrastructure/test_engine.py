@@ -3,13 +3,13 @@
 import shutil
 import socket
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from folders import make_passable_folder
-from sqlalchemy import Connection, Engine, make_url, text
+from sqlalchemy import Engine, make_url, text
 
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
@@ -18,7 +18,6 @@ from turnkeeper.infrastructure.postgres.engine import (
     EngineLimits,
     connected,
     create_engine_for,
-    pipelined,
     transaction,
 )
 
@@ -75,19 +74,10 @@ def ids(engine: Engine) -> list[int]:
         return list(connection.execute(text("SELECT id FROM notes ORDER BY id")).scalars())
 
 
-def insert_and_fail(
-    engine: Engine, opened: Callable[[Engine], AbstractContextManager[Connection]]
-) -> None:
-    with opened(engine) as connection:
+def insert_and_fail(engine: Engine) -> None:
+    with transaction(engine) as connection:
         connection.execute(INSERT, {"id": 1, "note": "a"})
         raise KeyError
-
-
-def insert_twice(engine: Engine) -> None:
-    with pipelined(engine) as connection:
-        connection.execute(INSERT, {"id": 1, "note": "a"})
-        connection.execute(INSERT, {"id": 1, "note": "b"})
-        connection.execute(INSERT, {"id": 2, "note": "c"})
 
 
 def told(error: BaseException) -> str:
@@ -378,7 +368,7 @@ def test_a_transaction_keeps_all(notes: Engine) -> None:
 
 def test_an_exception_undoes_a_transaction(notes: Engine) -> None:
     with pytest.raises(KeyError):
-        insert_and_fail(notes, transaction)
+        insert_and_fail(notes)
 
     assert ids(notes) == []
 
@@ -393,38 +383,3 @@ def test_after_a_transaction_statements_are_their_own_transactions_again(
     first, second = (ask(engine, "SELECT pg_current_xact_id()::text") for _ in range(2))
 
     assert first != second
-
-
-def test_a_pipeline_keeps_all(notes: Engine) -> None:
-    with pipelined(notes) as connection:
-        connection.execute(INSERT, {"id": 1, "note": "a"})
-        connection.execute(INSERT, {"id": 2, "note": "b"})
-
-    assert ids(notes) == [1, 2]
-
-
-def test_an_exception_undoes_a_pipeline(notes: Engine) -> None:
-    with pytest.raises(KeyError):
-        insert_and_fail(notes, pipelined)
-
-    assert ids(notes) == []
-
-
-def test_a_pipeline_that_fails_at_once_does_not_undo_what_comes_after_it(
-    notes: Engine, database_url: str, engines: ExitStack
-) -> None:
-    engine = an_engine(engines, database_url)
-    with pytest.raises(KeyError), pipelined(engine):
-        raise KeyError
-
-    with connected(engine) as connection:
-        connection.execute(INSERT, {"id": 1, "note": "a"})
-
-    assert ids(notes) == [1]
-
-
-def test_a_refused_statement_undoes_a_pipeline(notes: Engine) -> None:
-    with pytest.raises(StoreError, match="UniqueViolation"):
-        insert_twice(notes)
-
-    assert ids(notes) == []

@@ -22,12 +22,17 @@ class Wire:
 
     @property
     def round_trips(self) -> int:
-        """How often the client had to wait for what it had asked."""
+        """How often the client had to wait for what it had carried out.
+
+        The trip that has a statement planned, the sixth time that a connection sends it, is not
+        among them: it is paid once, and which call pays it depends on what came before.
+        """
         waits, has_asked = 0, False
         for name in self.sent:
-            ends = name in {"Query", "Sync", "Flush"}
-            waits += ends and (has_asked or name == "Query")
-            has_asked = not ends
+            has_asked = has_asked or name in {"Query", "Execute"}
+            if name in {"Query", "Sync", "Flush"}:
+                waits += has_asked
+                has_asked = False
         return waits
 
 

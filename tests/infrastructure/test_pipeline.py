@@ -50,6 +50,16 @@ def test_many_statements_are_one_round_trip(steps: Engine) -> None:
     assert (wire.round_trips, wire.statements) == (1, 22)
 
 
+def test_the_call_that_has_its_statement_planned_counts_as_one_round_trip(steps: Engine) -> None:
+    waits = []
+    for _ in range(12):
+        with traced(steps) as wire:
+            run(steps, a_number(1))
+        waits.append((wire.round_trips, wire.statements))
+
+    assert waits == [(1, 1)] * 12
+
+
 def test_one_statement_is_one_statement(steps: Engine) -> None:
     run(steps, a_number(0))
 

@@ -1,12 +1,14 @@
 """Runs one attempt with one key, under watch, and says what it came to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 from types import MappingProxyType
 
 from turnkeeper.application.deliver_stream import DeliverStream
+from turnkeeper.application.measured_provider import measured
 from turnkeeper.application.outlet import CLEAR_TO_POST_S, Outlet
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.clock import Clock
@@ -97,10 +99,15 @@ class RunInvocation:
             )
         )
         before = Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
-        cleared = Event()
-        outlet = Outlet(poster=poster, invocation_no=invocation_no, cleared=cleared)
+        cleared, progress = Event(), Progress()
+        outlet = Outlet(
+            poster=poster,
+            invocation_no=invocation_no,
+            cleared=cleared,
+            held=partial(_held, progress, self._clock),
+        )
         try:
-            under_way = self._set_up(step, attempt, stage, outlet, before)
+            under_way = self._set_up(step, attempt, stage, outlet, before, progress)
             work = self._runner.start(under_way.loop, f"invocation-{invocation_no}")
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             outlet.shut()
@@ -133,15 +140,20 @@ class RunInvocation:
         except Exception:  # noqa: BLE001 - no thread is left for it: it is done here
             take_back(None)
 
-    def _set_up(
-        self, step: Step, attempt: Attempt, stage: Stage, outlet: Outlet, before: Ran
+    def _set_up(  # noqa: PLR0913 - what one invocation is made of
+        self,
+        step: Step,
+        attempt: Attempt,
+        stage: Stage,
+        outlet: Outlet,
+        before: Ran,
+        progress: Progress,
     ) -> _Invocation:
         changed = step.prepared
         for change in (*step.kept, step.adjust):
             changed = self._context.adjusted(changed, change)
         prepared = self._within_window(changed, step, attempt)
         now_s = self._clock.monotonic()
-        progress = Progress()
         delivery = DeliverStream(
             outlet=outlet,
             target=stage.target,
@@ -151,7 +163,9 @@ class RunInvocation:
         job = Job(
             call=_call(attempt, self._context.model_of(attempt), prepared),
             key=step.lease.secret if step.lease else None,
-            provider=self._providers.find(attempt.provider),
+            provider=measured(
+                self._providers.find(attempt.provider), progress, self._limits, self._clock
+            ),
             deadline=stage.deadline.earlier(Deadline(now_s + self._limits.attempt_s)),
             ran=before,
         )
@@ -201,10 +215,19 @@ class RunInvocation:
             forget()
 
     def _heeded(self, outcome: Outcome, under_way: _Invocation, stage: Stage) -> Outcome:
-        """A failure that a stop brought about is the stop."""
+        """A failure that a stop brought about is the stop, and so it is with a limit.
+
+        A provider is told how much time it has, and may be the first to see that it is over.
+        """
         signal = stage.mailbox.signal
-        if isinstance(outcome, Failed) and signal is not None:
+        if not isinstance(outcome, Failed):
+            return outcome
+        if signal is not None:
             return self._stopped(under_way, signal)
+        limit = self._next_limit(under_way, stage)
+        is_late = limit.at_s <= self._clock.monotonic()
+        if is_late and outcome.failure.kind is FailureKind.TIMEOUT:
+            return self._timed_out(under_way, limit.phase)
         return outcome
 
     def _next_limit(self, under_way: _Invocation, stage: Stage) -> Limit:
@@ -224,7 +247,12 @@ class RunInvocation:
         """
         limits, left_s = self._limits, max(0.0, limit.at_s - self._clock.monotonic())
         return min(
-            left_s, limits.silence_s, limits.first_progress_s, limits.last_first_progress_s, LOOK_S
+            left_s,
+            limits.silence_s,
+            limits.first_progress_s,
+            limits.last_first_progress_s,
+            limits.pace_window_s,
+            LOOK_S,
         )
 
     def _passed(self, work: Work[Outcome], under_way: _Invocation, stage: Stage) -> Outcome | None:
@@ -232,22 +260,37 @@ class RunInvocation:
         limit = self._next_limit(under_way, stage)
         if limit.at_s > self._clock.monotonic() and stage.mailbox.signal is None:
             return None
-        settled = work.abandon(self._limits.settle_s)
+        settled = self._settled(work, under_way, stage)
+        if not settled:
+            cause = "the stream was told to end and has not yet; it runs on, unheard"
+            stage.recorder.note(EffectFailed(effect="abandoned stream", cause=cause))
         signal = stage.mailbox.signal
         if signal is not None:
             return self._stopped(under_way, signal)
-        if settled and limit.phase is not TimeoutPhase.TURN:
+        if settled and not stage.deadline.passed(self._clock.monotonic()):
             completed = self._completed(work)
             if completed is not None:
                 return completed
-        if not settled:
-            stage.recorder.note(
-                EffectFailed(
-                    effect="settle",
-                    cause=f"the stream did not end within {self._limits.settle_s} s",
-                )
-            )
         return self._timed_out(under_way, limit.phase)
+
+    def _settled(self, work: Work[Outcome], under_way: _Invocation, stage: Stage) -> bool:
+        """Tell the work to end and give it the time to.
+
+        Once the turn is stopped, or has no time left, nothing more is posted and no more than one
+        look is waited for.
+        """
+        left_s = self._limits.settle_s
+        while True:
+            turn_s = stage.deadline.remaining_s(self._clock.monotonic())
+            if turn_s == 0:
+                under_way.outlet.shut()
+            hurries = stage.mailbox.signal is not None or turn_s == 0
+            look_s = min(left_s, LOOK_S if hurries else min(turn_s, LOOK_S))
+            if work.abandon(look_s):
+                return True
+            left_s -= look_s
+            if hurries or left_s <= 0:
+                return False
 
     @staticmethod
     def _completed(work: Work[Outcome]) -> Outcome | None:
@@ -325,9 +368,20 @@ LOOK_S = 0.5
 _TIMEOUT_TEXT = {
     TimeoutPhase.FIRST_PROGRESS: "the provider said nothing within the first-progress limit",
     TimeoutPhase.SILENCE: "the provider fell silent in the middle of the answer",
+    TimeoutPhase.PACE: "the provider wrote more slowly than it may",
     TimeoutPhase.ATTEMPT: "the attempt took longer than it may",
     TimeoutPhase.TURN: "the turn took longer than it may",
 }
+
+
+@contextmanager
+def _held(progress: Progress, clock: Clock) -> Iterator[None]:
+    """Nobody listens to the provider while a message is posted, so it cannot be late."""
+    progress.held(clock.monotonic())
+    try:
+        yield
+    finally:
+        progress.resumed(clock.monotonic())
 
 
 def _crashed(ran: Ran, error: Exception) -> Crashed:

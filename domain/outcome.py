@@ -119,6 +119,7 @@ class TimeoutPhase(Enum):
 
     FIRST_PROGRESS = "first_progress"
     SILENCE = "silence"
+    PACE = "pace"
     ATTEMPT = "attempt"
     TURN = "turn"
 

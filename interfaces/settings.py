@@ -116,6 +116,9 @@ class Settings(BaseSettings):
     last_first_progress_s: Seconds = LIMITS.last_first_progress_s
     attempt_s: Seconds = LIMITS.attempt_s
     turn_s: Seconds = LIMITS.turn_s
+    reasoning_is_progress: bool = LIMITS.reasoning_is_progress
+    min_chars_per_s: Wait = LIMITS.min_chars_per_s
+    pace_window_s: Seconds = LIMITS.pace_window_s
     silence_ms: Milliseconds = Field(
         default=int(LIMITS.silence_s * 1000), validation_alias="STREAM_SDK_CALL_TIMEOUT_MS"
     )
@@ -187,13 +190,23 @@ class Settings(BaseSettings):
         return TimeLimits(
             connect_s=self.connect_s,
             first_progress_s=self.first_progress_s,
-            last_first_progress_s=self.last_first_progress_s,
+            last_first_progress_s=self._last_first_progress_s,
             silence_s=self.silence_ms / 1000,
+            reasoning_is_progress=self.reasoning_is_progress,
+            min_chars_per_s=self.min_chars_per_s,
+            pace_window_s=self.pace_window_s,
             attempt_s=self.attempt_s,
             turn_s=self.turn_s,
             settle_s=self.settle_ms / 1000,
             tool_s=self.tool_ms / 1000,
         )
+
+    @property
+    def _last_first_progress_s(self) -> float:
+        """Unless it was set: no less patience for the first word than for any later one."""
+        if "last_first_progress_s" in self.model_fields_set:
+            return self.last_first_progress_s
+        return max(self.last_first_progress_s, self.silence_ms / 1000)
 
     @property
     def output_caps(self) -> tuple[tuple[str, int], ...]:

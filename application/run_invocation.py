@@ -140,7 +140,7 @@ class RunInvocation:
         except Exception:  # noqa: BLE001 - no thread is left for it: it is done here
             take_back(None)
 
-    def _set_up(  # noqa: PLR0913 - what one invocation is made of
+    def _set_up(
         self,
         step: Step,
         attempt: Attempt,

@@ -19,10 +19,15 @@ E = TypeVar("E", bound=Event)
 MODELS = ("alpha", "beta")
 
 
+def settings_of(folder: Path, **settings: object) -> Settings:
+    """The memory store unless said otherwise, and nobody asked for limits."""
+    values = {"store": "memory", "data_dir": folder, "live_limits": False}
+    return Settings(**(values | settings))
+
+
 def opened(wall: Wall, folder: Path, **settings: object) -> Turnkeeper:
-    """A turnkeeper with both models, one key each; the memory store unless said otherwise."""
-    values = {"store": "memory", "data_dir": folder, "live_limits": False, **settings}
-    keeper = Turnkeeper.open(Settings(**values))
+    """A turnkeeper with both models, one key each."""
+    keeper = Turnkeeper.open(settings_of(folder, **settings))
     for number, name in enumerate(MODELS, start=1):
         keeper.configure.save_endpoint(
             SERVER,

@@ -175,7 +175,7 @@ class Patience(InlineRunner):
         self._frozen = clock
         self._look = look
 
-    def start(self, work: Callable[[Stop], object], name: str) -> InlineWork:  # type: ignore[type-arg, override]
+    def start(self, work: Callable[[Stop], object], name: str) -> InlineWork:  # type: ignore[type-arg]
         given_s, look = self.given_s, self._look
 
         class Watched(InlineWork[object]):
@@ -249,7 +249,7 @@ class TestTheSettleTime:
             ScriptedProvider(alpha=stalls("Some text.", settles=False), beta=says("Hello.")),
             clock=clock,
             runner=runner,
-            rules=TurnRules(limits=TimeLimits(**limits)),
+            rules=TurnRules(limits=TimeLimits(**limits)),  # type: ignore[arg-type]
         )
         result = turn.run(mailbox=mailbox or Mailbox())
         ended = TurnStatus.STOPPED_BY_USER if mailbox else TurnStatus.COMPLETED
@@ -293,7 +293,7 @@ def completes_when_stopped(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
 
 def limits(**values: float) -> TurnRules:
     short = {"silence_s": 0.2, "first_progress_s": 60.0, "settle_s": 30.0}
-    return TurnRules(limits=TimeLimits(**(short | values)))
+    return TurnRules(limits=TimeLimits(**(short | values)))  # type: ignore[arg-type]
 
 
 class TestAStreamThatCompletesWhileItSettles:

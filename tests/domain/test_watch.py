@@ -163,7 +163,7 @@ class TestWhileAMessageIsPosted:
 @pytest.mark.parametrize("name", ["silence_s", "pace_window_s", "first_progress_s", "turn_s"])
 def test_a_limit_of_no_time_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is more than 0 seconds, not 0"):
-        TimeLimits(**{name: 0})
+        TimeLimits(**{name: 0})  # type: ignore[arg-type]
 
 
 def test_a_floor_below_nothing_is_refused() -> None:

@@ -66,7 +66,7 @@ class WiredAdapter(HTTPAdapter):
     def close(self) -> None:
         """Close the connections that rest, at once: urllib3 leaves that to the garbage."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in manager.pools.keys():
+            for key in manager.pools.keys():  # noqa: SIM118 - it refuses to be iterated
                 if (pool := manager.pools.get(key)) is not None:
                     pool.close()
         super().close()

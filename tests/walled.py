@@ -8,6 +8,7 @@ from builders import SERVER, a_request
 from turnkeeper.domain.contract import breaches
 from turnkeeper.domain.events import Entry, Event, InvocationEnded, KeyBooked
 from turnkeeper.domain.model import Endpoint
+from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.memory.sink import MemorySink
 from turnkeeper.infrastructure.wall.server import Wall
@@ -28,9 +29,15 @@ def settings_of(folder: Path, **settings: object) -> Settings:
 def opened(wall: Wall, folder: Path, **settings: object) -> Turnkeeper:
     """A turnkeeper with both models, one key each."""
     keeper = Turnkeeper.open(settings_of(folder, **settings))
+    use_both(keeper, wall, SERVER)
+    return keeper
+
+
+def use_both(keeper: Turnkeeper, wall: Wall, server: Owner) -> None:
+    """Let a server ask alpha, and beta if that fails."""
     for number, name in enumerate(MODELS, start=1):
         keeper.configure.save_endpoint(
-            SERVER,
+            server,
             Endpoint(
                 id=0,
                 connection_id=number,
@@ -40,11 +47,10 @@ def opened(wall: Wall, folder: Path, **settings: object) -> Turnkeeper:
                 trusted=True,
             ),
         )
-        keeper.configure.add_key(SERVER, f"custom:{number}", f"sk-{name}")
-    first, *others = (f"endpoint:{one.id}" for one in keeper.configure.endpoints(SERVER))
-    keeper.configure.use_model(SERVER.id, first)
-    keeper.configure.set_fallbacks(SERVER.id, tuple(others))
-    return keeper
+        keeper.configure.add_key(server, f"custom:{number}", f"sk-{name}")
+    first, *others = (f"endpoint:{one.id}" for one in keeper.configure.endpoints(server))
+    keeper.configure.use_model(server.id, first)
+    keeper.configure.set_fallbacks(server.id, tuple(others))
 
 
 class Walled:

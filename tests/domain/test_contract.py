@@ -249,6 +249,31 @@ def test_a_planted_fault_is_found_by_its_rule(name: str) -> None:
     assert tuple(dict.fromkeys(breach.rule for breach in found)) == fault.rules
 
 
+STRAY = ev.MessagePosted(invocation_no=0, message_id="stray", origin="stream", chars=1)
+
+
+@pytest.mark.parametrize(
+    "fate",
+    [
+        ev.MessageTakenBack(message_id="stray", late=True),
+        ev.MessageStuck(message_id="stray", cause="no permission"),
+    ],
+)
+def test_a_message_that_outlived_its_turn_breaks_no_rule_where_its_fate_is_known(
+    fate: ev.Event,
+) -> None:
+    assert breaches(spoilt(lent(), lambda events: [*events, STRAY, fate])) == ()
+
+
+def test_one_that_remains_is_found() -> None:
+    found = breaches(spoilt(lent(), lambda events: [*events, STRAY]))
+
+    assert {breach.rule for breach in found} == {
+        "nothing_superseded_remains",
+        "nothing_of_an_ended_invocation_appears_later",
+    }
+
+
 def test_a_missing_entry_is_found() -> None:
     first, _, *others = lent()
 

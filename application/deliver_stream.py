@@ -51,6 +51,10 @@ class DeliverStream:
         for part in segment.rest(text, limit=self._target.max_chars):
             self._post(part)
 
+    def before_tool(self) -> None:
+        """Post what was said before a tool is called."""
+        self.finish()
+
     def drop(self) -> None:
         """Forget what was not posted: it will not be."""
         self._pieces.clear()

@@ -7,6 +7,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
 from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import Booked, Opened, TurnStore
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
@@ -67,6 +68,7 @@ class StepTools:
     run: Run
     open_server_route: Open
     unreachable_s: float = 900.0
+    tools: Tools = NoTools()
 
 
 class PerformStep:

@@ -100,6 +100,25 @@ class FirstProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRan:
+    """A tool that the model called came to its end, or was no longer waited for.
+
+    Attributes:
+        invocation_no: Which invocation of the turn.
+        name: The tool.
+        nth: How many equal calls came before it in the invocation.
+        state: ``done``, ``failed``, ``unknown``, or ``refused`` where it was not run.
+        replayed: Whether an earlier invocation's run answered the call.
+    """
+
+    invocation_no: int
+    name: str
+    nth: int
+    state: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessagePosted:
     """A message is in the channel."""
 
@@ -262,6 +281,7 @@ Event = (
     | Waited
     | InvocationStarted
     | FirstProgress
+    | ToolRan
     | MessagePosted
     | MessageTakenBack
     | MessageStuck

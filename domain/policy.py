@@ -52,6 +52,23 @@ class TurnPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy:
+    """How far the model and its tools may go on with each other in one invocation.
+
+    Attributes:
+        max_calls: Provider calls; after them it is a time-out that opens no other model.
+        max_failures: Tool failures in a row; after them it is an error.
+        still_working_at: From this provider call on people are told once that it goes on.
+        max_result_chars: Of a longer result the model sees the beginning.
+    """
+
+    max_calls: int = 100
+    max_failures: int = 5
+    still_working_at: int = 20
+    max_result_chars: int = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimits:
     """How long things may take, in seconds.
 

@@ -34,10 +34,11 @@ from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
+from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
-from turnkeeper.application.run_invocation import RunInvocation
+from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.domain.catalogue import WordBook
@@ -118,6 +119,7 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
+    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(NoTools)
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
         PrepareContext,
@@ -131,17 +133,22 @@ class Container(DeclarativeContainer):
     )
     invocation = ThreadSafeSingleton(
         RunInvocation,
-        providers=chat_providers,
-        runner=runner,
-        clock=clock,
-        context=context,
+        ThreadSafeSingleton(
+            InvocationPorts,
+            providers=chat_providers,
+            runner=runner,
+            clock=clock,
+            context=context,
+            windows=ThreadSafeSingleton(parts.windows_of, settings, http, clock, runner),
+            tools=tools,
+            words=catalogue,
+        ),
         limits=settings.provided.limits,
-        windows=ThreadSafeSingleton(parts.windows_of, settings, http, clock, runner),
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice
     )
-    tools = ThreadSafeSingleton(
+    steps = ThreadSafeSingleton(
         StepTools,
         keys=keys,
         turns=turns,
@@ -152,6 +159,7 @@ class Container(DeclarativeContainer):
         run=invocation,
         open_server_route=server_route,
         unreachable_s=settings.provided.unreachable_s,
+        tools=tools,
     )
     conclude = ThreadSafeSingleton(ConcludeTurn, catalogue=catalogue, clock=clock)
     settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal)
@@ -162,7 +170,7 @@ class Container(DeclarativeContainer):
         limits=settings.provided.limits,
         channel_wait_s=settings.provided.channel_wait_s,
     )
-    run_turn = ThreadSafeSingleton(RunGenerationTurn, plan=plan, tools=tools, end=end, rules=rules)
+    run_turn = ThreadSafeSingleton(RunGenerationTurn, plan=plan, tools=steps, end=end, rules=rules)
 
     # ── around the turns ────────────────────────────────────────────────────────────────────
     running = ThreadSafeSingleton(

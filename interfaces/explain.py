@@ -99,6 +99,7 @@ class _Telling:
                 return _booked(event)
             case (
                 events.FirstProgress()
+                | events.ToolRan()
                 | events.MessagePosted()
                 | events.MessageTakenBack()
                 | events.MessageStuck()
@@ -186,6 +187,7 @@ def _booked(event: events.KeyBooked) -> str:
 
 def _in_the_channel(
     event: events.FirstProgress
+    | events.ToolRan
     | events.MessagePosted
     | events.MessageTakenBack
     | events.MessageStuck,
@@ -193,6 +195,9 @@ def _in_the_channel(
     match event:
         case events.FirstProgress():
             return f"the first of it came after {event.after_s:.3f} s"
+        case events.ToolRan():
+            replayed = ", answered from an earlier invocation" if event.replayed else ""
+            return f"tool {event.name}, call {event.nth + 1}: {event.state}{replayed}"
         case events.MessagePosted():
             return f"posted message {event.message_id} ({event.origin}, {event.chars} characters)"
         case events.MessageTakenBack():

@@ -12,6 +12,7 @@ from turnkeeper.application.ports.tools import Tools, ToolUse
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.conversation import ToolCallPart
 from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.errors import DestinationGone
 from turnkeeper.domain.events import ToolRan
 from turnkeeper.domain.outcome import Delivery, Origin, ToolRecord, ToolState
 from turnkeeper.domain.redact import redact
@@ -98,6 +99,7 @@ class RunTools:
         self._lock = Lock()  # guards the records
         self._posting = Lock()  # lets one tool post at a time
         self._records = self._known.copy()
+        self._gone: DestinationGone | None = None
 
     @property
     def records(self) -> tuple[ToolRecord, ...]:
@@ -116,6 +118,7 @@ class RunTools:
 
         Raises:
             Cancelled: The stop was set; tools under way are of unknown end.
+            DestinationGone: A tool posted where nobody can be reached any more.
         """
         changed = Event()
         runs: list[_Run] = []
@@ -125,6 +128,8 @@ class RunTools:
                 stop.check()
                 runs.append(self._begun(call, offered, was_cut, changed))
             self._wait(runs, changed, stop)
+            if self._gone is not None:
+                raise self._gone
         finally:
             forget()
             for run in runs:
@@ -200,7 +205,11 @@ class RunTools:
     def _post(self, stop: Stop, text: str) -> Delivery:
         with self._posting:
             stop.check()
-            return self._outlet.post(text, origin=Origin.TOOL)
+            try:
+                return self._outlet.post(text, origin=Origin.TOOL)
+            except DestinationGone as error:
+                self._gone = error
+                raise
 
     def _ended(self, record: ToolRecord, result: ToolResult) -> ToolRecord:
         text = told(result, max_chars=self._bench.max_result_chars)
@@ -236,6 +245,8 @@ class RunTools:
             clock.wait(changed, left_s)
             changed.clear()
             stop.check()
+            if self._gone is not None:
+                return
 
     def _answer(self, run: _Run) -> ToolAnswer:
         result, record = run.result, run.record

@@ -157,7 +157,7 @@ class ToolLoop:
             self._take(stream, heard, stop)
         finally:  # also where a message could not be posted: nobody listens any more
             getattr(stream, "close", _nothing)()
-            self._progress.closed()
+        self._progress.closed()
         return heard
 
     def _call(self) -> ChatCall:

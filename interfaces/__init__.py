@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # for type checkers, which cannot see through `__getattr__`
     from turnkeeper.application.configure import Configure
     from turnkeeper.application.ports.sink import Sink, Spoken, Target
+    from turnkeeper.application.ports.tools import ToolUse
     from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
     from turnkeeper.domain.conversation import Conversation, Item, Role, ToolSpec
     from turnkeeper.domain.errors import (
@@ -32,9 +33,11 @@ if TYPE_CHECKING:  # for type checkers, which cannot see through `__getattr__`
     from turnkeeper.domain.owner import Owner
     from turnkeeper.domain.secret import Secret
     from turnkeeper.domain.settings import SavedProvider
+    from turnkeeper.domain.tools import ToolDone, ToolFailed, ToolRules
     from turnkeeper.domain.turn import Persona, TurnRequest, TurnResult
     from turnkeeper.infrastructure.console.sink import ConsoleSink
     from turnkeeper.infrastructure.memory.sink import MemorySink
+    from turnkeeper.infrastructure.tools.registry import ToolRegistry
     from turnkeeper.interfaces.settings import Settings
     from turnkeeper.interfaces.simple_sink import SimpleSink
     from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -77,7 +80,12 @@ __all__ = [
     "StoreError",
     "StoreUnavailable",
     "Target",
+    "ToolDone",
+    "ToolFailed",
+    "ToolRegistry",
+    "ToolRules",
     "ToolSpec",
+    "ToolUse",
     "TurnFailed",
     "TurnRequest",
     "TurnResult",
@@ -89,6 +97,7 @@ __all__ = [
 _HOMES = {
     "application.configure": ("Configure",),
     "application.ports.sink": ("Sink", "Spoken", "Target"),
+    "application.ports.tools": ("ToolUse",),
     "domain.admission": ("CooldownRule", "CooldownType", "QuotaRule"),
     "domain.conversation": ("Conversation", "Item", "Role", "ToolSpec"),
     "domain.events": ("Entry",),
@@ -98,9 +107,11 @@ _HOMES = {
     "domain.owner": ("Owner",),
     "domain.secret": ("Secret",),
     "domain.settings": ("SavedProvider",),
+    "domain.tools": ("ToolDone", "ToolFailed", "ToolRules"),
     "domain.turn": ("Persona", "TurnRequest", "TurnResult"),
     "infrastructure.console.sink": ("ConsoleSink",),
     "infrastructure.memory.sink": ("MemorySink",),
+    "infrastructure.tools.registry": ("ToolRegistry",),
     "interfaces.settings": ("Settings",),
     "interfaces.simple_sink": ("SimpleSink",),
     "interfaces.turnkeeper": ("Turnkeeper",),

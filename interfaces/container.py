@@ -34,7 +34,7 @@ from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
-from turnkeeper.application.ports.tools import NoTools, Tools
+from turnkeeper.application.ports.tools import Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
@@ -51,6 +51,7 @@ from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
+from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.interfaces import parts
 from turnkeeper.interfaces.settings import Settings
 
@@ -119,7 +120,7 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
-    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(NoTools)
+    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(ToolRegistry)
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
         PrepareContext,

@@ -147,14 +147,15 @@ class ToolRegistry(Tools):
         tool = self._tools.get(name)
         if tool is None or not tool.is_offered(use.request):
             known = ", ".join(spec.name for spec in self.offered(use.request)) or "none"
-            return failed(f"there is no tool {name!r}; there are: {known}")
+            return failed(f"there is no tool {name!r}; there are: {known}", ran=False)
         try:
             call = tool.call(arguments_json, use)
         except ArgumentsError as error:
-            return failed(f"it was not run: {error}")
+            return failed(f"it was not run: {error}", ran=False)
         except Exception as error:  # noqa: BLE001 - a type's own code checks arguments too
             return failed(
-                f"it was not run, its arguments cannot be checked: {raised(error).message}"
+                f"it was not run, its arguments cannot be checked: {raised(error).message}",
+                ran=False,
             )
         use.stop.check()
         return _result(call)

@@ -17,8 +17,8 @@ def returned(value: object) -> ToolResult:
     match value:
         case ToolDone():
             return value if _is_json(value.result_json) else _as_text(value)
-        case ToolFailed(message=message):
-            return failed(message)
+        case ToolFailed(message=message, ran=ran):
+            return failed(message, ran=ran)
         case None:
             return ToolDone()
         case _:
@@ -35,19 +35,21 @@ def raised(error: BaseException) -> ToolFailed:
     return failed(f"{name}: {message}" if message else name)
 
 
-def failed(message: str) -> ToolFailed:
-    """A failure whose message is redacted and of a bounded length."""
-    return ToolFailed(message=redact(_whole(message), limit=MOST_MESSAGE_CHARACTERS))
+def failed(message: str, *, ran: bool = True) -> ToolFailed:
+    """A failure whose message is redacted and of a bounded length.
+
+    Args:
+        ran: Whether the tool itself was run.
+    """
+    return ToolFailed(message=redact(_whole(message), limit=MOST_MESSAGE_CHARACTERS), ran=ran)
 
 
-def _shown(value: object) -> ToolResult:
+def _shown(value: object) -> ToolDone:
     try:
         return ToolDone(result_json=to_json(value, inf_nan_mode="strings").decode())
     except Exception:  # noqa: BLE001 - a value's own code may raise anything
-        return failed(
-            f"it ran, but its result, a {type(value).__name__}, cannot be shown as JSON;"
-            " do not assume that nothing happened"
-        )
+        note = f"it is done; its result, a {type(value).__name__}, cannot be shown as JSON"
+        return ToolDone(result_json=json.dumps({"status": "done", "note": note}))
 
 
 def _is_json(text: str) -> bool:

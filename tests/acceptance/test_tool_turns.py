@@ -20,6 +20,7 @@ from turnkeeper.application.ports.tools import ToolUse
 from turnkeeper.application.run_generation_turn import TurnRules
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.conversation import Item, Role, ToolCallPart, ToolResultPart
+from turnkeeper.domain.errors import DestinationGone
 from turnkeeper.domain.events import ToolRan
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.outcome import Origin, TurnStatus
@@ -577,9 +578,26 @@ class TestEffectsHappenOnce:
 
         there.run()
 
-        (told,) = history(there, 2)
+        (told,) = history(there, -1)
         assert "roll" in told.text
         assert FOUR in told.text
+
+
+def test_a_destination_that_a_tool_finds_gone_ends_the_turn(turn: Callable[..., Bench]) -> None:
+    def gone(text: str) -> None:
+        raise DestinationGone("the channel is gone", code="10003")
+
+    def paints(arguments: str, use: ToolUse) -> ToolResult:
+        use.post("a picture")
+        return ToolDone()
+
+    there = turn(
+        ScriptedTools(paint=paints), alpha=[calls(("paint", "{}")), says("No")], beta=says("No")
+    )
+
+    result = there.run(sink=MemorySink(trouble=gone))
+
+    assert (result.status, len(there.provider.calls)) == (TurnStatus.SKIPPED, 1)
 
 
 class TestStops:

@@ -133,6 +133,14 @@ WHY: list[tuple[Event, str]] = [
         "the turn is over: completed by model-1; what stands in the channel: 2 messages",
     ),
     (
+        events.ToolRan(invocation_no=1, name="roll", nth=1, state="done", replayed=True),
+        "tool roll, call 2: done, answered from an earlier invocation",
+    ),
+    (
+        events.ToolRan(invocation_no=0, name="roll", nth=0, state="unknown"),
+        "tool roll, call 1: unknown",
+    ),
+    (
         events.EffectFailed(effect="model rest", cause="the store is away"),
         "on the side, model rest did not work: the store is away",
     ),

@@ -229,7 +229,8 @@ def test_arguments_that_do_not_fit_run_nothing(registry: ToolRegistry) -> None:
     result = registry.run("roll", '{"sides":"six"}', a_use())
 
     assert result == ToolFailed(
-        message='it was not run: $.sides is a string, expected {"type": "integer"}'
+        message='it was not run: $.sides is a string, expected {"type": "integer"}',
+        ran=False,
     )
     assert rolled == []
 
@@ -272,7 +273,8 @@ def test_a_misfit_within_a_list_that_was_a_text_is_told_as_the_model_wrote_it(
     registry.add(_sum, name="sum")
 
     assert registry.run("sum", '{"numbers":"[1,null]"}', a_use()) == ToolFailed(
-        message='it was not run: $.numbers is a string, expected {"type": "array"}'
+        message='it was not run: $.numbers is a string, expected {"type": "array"}',
+        ran=False,
     )
 
 
@@ -283,7 +285,8 @@ def test_a_tool_that_is_not_known_is_a_failure_that_names_those_that_are(
     registry.add(lambda: None, name="ban", when=lambda request: False)
 
     assert registry.run("rol", "{}", a_use()) == ToolFailed(
-        message="there is no tool 'rol'; there are: roll"
+        message="there is no tool 'rol'; there are: roll",
+        ran=False,
     )
 
 
@@ -292,7 +295,8 @@ def test_a_tool_that_the_turn_is_not_offered_is_not_run(registry: ToolRegistry) 
     registry.add(lambda: banned.append("somebody"), name="ban", when=lambda request: False)
 
     assert registry.run("ban", "{}", a_use()) == ToolFailed(
-        message="there is no tool 'ban'; there are: none"
+        message="there is no tool 'ban'; there are: none",
+        ran=False,
     )
     assert banned == []
 
@@ -358,7 +362,8 @@ def test_an_error_in_a_type_s_own_check_is_a_failure(registry: ToolRegistry) -> 
         return sides
 
     assert registry.run("roll", '{"sides":6}', a_use()) == ToolFailed(
-        message="it was not run, its arguments cannot be checked: KeyError: 6"
+        message="it was not run, its arguments cannot be checked: KeyError: 6",
+        ran=False,
     )
 
 

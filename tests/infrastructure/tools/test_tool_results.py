@@ -1,5 +1,6 @@
 """What the model is told of a tool's return or exception."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -109,11 +110,10 @@ def itself() -> list[object]:
         (Secret("hunter22"), "Secret"),
     ],
 )
-def test_what_cannot_be_shown_is_a_failure_that_says_it_ran(value: object, kind: str) -> None:
-    assert returned(value) == ToolFailed(
-        message=f"it ran, but its result, a {kind}, cannot be shown as JSON;"
-        " do not assume that nothing happened"
-    )
+def test_what_cannot_be_shown_is_done_nevertheless(value: object, kind: str) -> None:
+    note = f"it is done; its result, a {kind}, cannot be shown as JSON"
+
+    assert returned(value) == ToolDone(result_json=json.dumps({"status": "done", "note": note}))
 
 
 @pytest.mark.parametrize(

@@ -339,7 +339,7 @@ class RunInvocation:
             if turn_s == 0:
                 under_way.outlet.shut()
             hurries = _heard(under_way, stage) is not None or turn_s == 0
-            look_s = min(left_s, LOOK_S if hurries else min(turn_s, LOOK_S))
+            look_s = min(left_s, LOOK_S if hurries else min(max(turn_s, SHORTEST_S), LOOK_S))
             if work.abandon(look_s):
                 return True
             left_s -= look_s
@@ -413,6 +413,8 @@ class RunInvocation:
 
 LOOK_S = 0.5
 """How late a signal may be heard where the work does not heed it."""
+SHORTEST_S = 0.01
+"""The shortest wait, so that waiting gets somewhere."""
 
 _TIMEOUT_TEXT = {
     TimeoutPhase.FIRST_PROGRESS: "the provider said nothing within the first-progress limit",

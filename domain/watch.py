@@ -31,7 +31,8 @@ class Progress:
     calls: int = 0
 
     def opened(self, now_s: float) -> None:
-        """A provider call begins."""
+        """A provider call begins; a tool that is still posting does not hold it."""
+        self.held_since_s = None
         self.last_at_s = self.spoke_at_s = self.stint_began_at_s = None
         self.call_opened_at_s = now_s
         self.calls += 1

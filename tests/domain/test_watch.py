@@ -151,6 +151,16 @@ class TestWhileAMessageIsPosted:
 
         assert limit(progress) == (145, PACE)
 
+    def test_a_tool_that_posts_late_does_not_hold_the_next_call(self) -> None:
+        progress = a_call()
+        progress.closed()
+        progress.held(11)
+        progress.opened(20)
+
+        assert limit(progress) == (32, FIRST)
+        progress.resumed(25)
+        assert limit(progress) == (32, FIRST)
+
     def test_going_on_twice_is_going_on_once(self) -> None:
         progress = a_call()
         progress.held(11)

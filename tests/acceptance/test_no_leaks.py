@@ -31,13 +31,13 @@ TURNS = 5_000 if os.environ.get("TURNKEEPER_SOAK") == "1" else 500
 AT_ONCE = 8
 SLOW_SENDS = 12
 LIMITS: dict[str, object] = {
-    "first_progress_s": 0.3,
-    "silence_ms": 300,
+    "first_progress_s": 0.4,
+    "silence_ms": 600,
     "attempt_s": 2.0,
-    "settle_ms": 200,
+    "settle_ms": 1000,
     "turn_s": 60.0,
 }
-OUTLIVES_S = 3.0  # longer than the attempt and its settle time together
+OUTLIVES_S = 4.5  # longer than the attempt and its settle time together
 PATIENCE_S = 20.0  # only ever waited out by a test that fails
 
 ALPHA = Answer(tokens=("What the first ", "model said ", "of it."))

@@ -44,7 +44,7 @@ SHORT: dict[str, object] = {
 }
 ENDLESS = {"first_progress_s": 60.0, "silence_ms": 60_000}
 UNFINISHED = b'data: {"choices":[{"index":0,"delta":{"content":"' + b"x" * 4000
-THINKS = Answer(reasoning=("hm ",) * 8, tokens=("Thought ", "out."), gap_s=0.1)
+THINKS = Answer(reasoning=("hm ",) * 12, tokens=("Thought ", "out."), gap_s=0.1)
 PARAGRAPHS = "\n\n".join(f"A paragraph, number {n}. " + "Word. " * 60 for n in range(9))
 
 FIRST, SILENCE, PACE, ATTEMPT = (
@@ -136,7 +136,7 @@ def test_each_limit_fires_as_its_own_outcome_and_the_next_attempt_answers(
 def test_a_stream_within_its_limits_is_left_alone(
     walled: Open, answer: Answer, settings: dict[str, object]
 ) -> None:
-    turn = walled(answer, **settings)
+    turn = walled(answer, **({"silence_ms": 900, "first_progress_s": 0.9} | settings))
 
     turn.run()
 

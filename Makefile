@@ -60,11 +60,14 @@ arch: $(VENV)/.installed-dev      ## imports point inward
 
 soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	TURNKEEPER_SOAK=1 $(BIN)/pytest -q --timeout 3600 tests/domain/test_steps_properties.py \
-		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py
+		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py \
+		tests/acceptance/test_no_leaks.py
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.truncation
+	$(BIN)/python -m benchmarks.watch
+	$(BIN)/python -m benchmarks.stop
 
 clean:            ## forget the environment and the caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,8 @@
 """The notice that a fallback answered: where it stands, and what its button shows."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from turnkeeper.domain.finish import FallbackNotice
 from turnkeeper.domain.redact import redact
@@ -12,9 +13,8 @@ ALIVE_S = 24 * 3600.0
 MAX_TITLE_CHARS = 45
 MAX_LINE_CHARS = 900
 MAX_LINES = 20
+MAX_TIPS = 2
 MAX_MODEL_CHARS = 200
-MAX_SHOWN_CHARS = 4000
-"""What a modal takes of text in all; the longest that can be shown of a notice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +41,12 @@ class NoticeDetails:
     """What the button of a notice shows, in the language of the turn.
 
     Attributes:
-        title: A short line.
+        title: A short line, and the button's label.
         lead: Which model answered, and in which place of its chain.
         lines: Why each attempt before failed, in order.
         model: The model that answered.
         slot: Its place in its route's chain, from 1.
-        tips: How to keep this from happening again; empty where there is no such way.
+        tips: How to keep this from happening again; none where there is no such way.
         left_out: How many lines there were beyond these.
     """
 
@@ -71,14 +71,50 @@ class NoticeDetails:
         return cls(
             title=redact(title, limit=MAX_TITLE_CHARS),
             lead=redact(lead, limit=MAX_LINE_CHARS),
-            lines=tuple(redact(line, limit=MAX_LINE_CHARS) for line in lines[:MAX_LINES]),
+            lines=_redacted(lines[:MAX_LINES]),
             model=redact(notice.model, limit=MAX_MODEL_CHARS),
             slot=notice.slot.number,
-            tips=tuple(redact(tip, limit=MAX_LINE_CHARS) for tip in tips[:2]),
+            tips=_redacted(tips[:MAX_TIPS]),
             left_out=max(0, len(lines) - MAX_LINES),
         )
+
+    def texts(self, limit: int, more: Callable[[int], str]) -> tuple[str, ...]:
+        """What is shown below the title: who answered, why, and what to do; none is blank.
+
+        Lines that do not fit are left out, the last ones first.
+
+        Args:
+            limit: The most characters of all texts together, one more for each.
+            more: Says how many lines are left out.
+        """
+        tips = "\n".join(self.tips)
+        left = limit - len(self.lead) - len(tips) - 3
+        whole = self._why(len(self.lines), more)
+        why = whole if len(whole) <= left else self._cut(left, more)
+        shown = tuple(text for text in (self.lead, why, tips) if text.strip())
+        return shown or (self.model,)
+
+    def _cut(self, left: int, more: Callable[[int], str]) -> str:
+        cuts = (self._why(count, more) for count in range(len(self.lines) - 1, -1, -1))
+        return next((why for why in cuts if len(why) <= left), "")
+
+    def _why(self, count: int, more: Callable[[int], str]) -> str:
+        left_out = self.left_out + len(self.lines) - count
+        ending = (more(left_out),) if left_out else ()
+        return "\n".join((*self.lines[:count], *ending))
+
+
+class Notice(NamedTuple):
+    """A notice that stands somewhere."""
+
+    place: NoticePlace
+    details: NoticeDetails
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeExpired:
     """The notice is known, and its time is over."""
+
+
+def _redacted(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(redact(line, limit=MAX_LINE_CHARS) for line in lines)

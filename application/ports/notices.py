@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from turnkeeper.domain.notice import ALIVE_S, NoticeDetails, NoticeExpired, NoticePlace
+from turnkeeper.domain.notice import ALIVE_S, Notice, NoticeDetails, NoticeExpired, NoticePlace
 
 CLAIM_S = 600.0
 KEPT_S = 24 * 3600.0
@@ -30,7 +30,7 @@ class Notices(Protocol):
         """What the notice shows; None if it is not known, or no longer."""
         ...
 
-    def due(self, limit: int, *, claim_s: float = CLAIM_S) -> tuple[NoticePlace, ...]:
+    def due(self, limit: int, *, claim_s: float = CLAIM_S) -> tuple[Notice, ...]:
         """Claim notices whose time is over and whose button is to be disabled, oldest first.
 
         What one has claimed nobody else gets, until it is forgotten or the claim has run out.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 from turnkeeper.domain.finish import FallbackNotice
 from turnkeeper.domain.redact import redact
@@ -104,7 +104,8 @@ class NoticeDetails:
         return "\n".join((*self.lines[:count], *ending))
 
 
-class Notice(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
     """A notice that stands somewhere."""
 
     place: NoticePlace

@@ -87,14 +87,14 @@ class NoticeDetails:
             limit: The most characters of all texts together, one more for each.
             more: Says how many lines are left out.
         """
-        tips = "\n".join(self.tips)
-        left = limit - len(self.lead) - len(tips) - 3
+        lead, tips = (_cut(text, limit // 4) for text in (self.lead, "\n".join(self.tips)))
+        left = limit - len(lead) - len(tips) - 3
         whole = self._why(len(self.lines), more)
-        why = whole if len(whole) <= left else self._cut(left, more)
-        shown = tuple(text for text in (self.lead, why, tips) if text.strip())
+        why = whole if len(whole) <= left else self._shortened(left, more)
+        shown = tuple(text for text in (lead, why, tips) if text.strip())
         return shown or (self.model,)
 
-    def _cut(self, left: int, more: Callable[[int], str]) -> str:
+    def _shortened(self, left: int, more: Callable[[int], str]) -> str:
         cuts = (self._why(count, more) for count in range(len(self.lines) - 1, -1, -1))
         return next((why for why in cuts if len(why) <= left), "")
 
@@ -119,3 +119,7 @@ class NoticeExpired:
 
 def _redacted(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(redact(line, limit=MAX_LINE_CHARS) for line in lines)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -33,7 +33,8 @@ SET channel_id = excluded.channel_id, thread_id = excluded.thread_id,
 """
 
 FIND = """
-SELECT message_id, details, expires_at <= now() AS is_over FROM notices WHERE message_id = %(message_id)s
+SELECT message_id, details, expires_at <= now() AS is_over FROM notices
+WHERE message_id = %(message_id)s
 """
 
 PRUNE = "DELETE FROM notices WHERE expires_at <= now() - %(kept_s)s * interval '1 second'"

@@ -8,6 +8,7 @@ from typing import Any
 from turnkeeper.domain.press import MAX_BUTTON_CHARS, PREFIX, Press
 
 PING, COMPONENT, MODAL_SUBMIT = 1, 3, 5
+MAX_TYPE = 255
 ADMINISTRATOR, MANAGE_MESSAGES = 1 << 3, 1 << 13
 
 _ID = re.compile(r"[0-9]{1,20}")
@@ -38,8 +39,8 @@ def read_interaction(payload: object) -> Ping | Press:
     if not isinstance(payload, Mapping):
         raise NotAnswered(f"an interaction is a JSON object, not {type(payload).__name__}")
     kind = payload.get("type")
-    if not isinstance(kind, int) or isinstance(kind, bool):
-        raise NotAnswered("an interaction has a type, which is a number")
+    if not isinstance(kind, int) or isinstance(kind, bool) or not 0 <= kind <= MAX_TYPE:
+        raise NotAnswered(f"an interaction has a type, a number of at most {MAX_TYPE}")
     if kind == PING:
         return Ping()
     if kind not in (COMPONENT, MODAL_SUBMIT):

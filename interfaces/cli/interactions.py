@@ -1,6 +1,6 @@
 """The endpoint for Discord's interactions."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,17 +33,14 @@ def serve(
     installation: Installation, /, host: str, port: int, public_key: str, no_modals: bool
 ) -> None:
     """Serve the endpoint over plain HTTP; Discord wants TLS, from what stands before it."""
-    from turnkeeper.interfaces.interactions.server import server_of
+    from turnkeeper.interfaces.interactions.server import InteractionsServer
 
     with installation.container() as container:
         app = app_of(container, public_key=public_key, with_modal=not no_modals)
         container.schema()
-        server = server_of(app, host=host, port=port)
-        try:
-            tell(f"listening on {', '.join(_addresses(server))}")
-            server.run()
-        finally:
-            server.close()
+        server = InteractionsServer(app, host=host, port=port)
+        tell(f"listening on {server.url}")
+        server.run()
 
 
 def app_of(container: "Container", *, public_key: str, with_modal: bool) -> "InteractionsApp":
@@ -60,10 +57,3 @@ def app_of(container: "Container", *, public_key: str, with_modal: bool) -> "Int
         runner=container.runner(),
     )
     return InteractionsApp(check=check, answer=answer, with_modal=with_modal)
-
-
-def _addresses(server: Any) -> list[str]:
-    # A name may stand for several addresses; the server then is several.
-    pairs = getattr(server, "effective_listen", None)
-    pairs = pairs or [(server.effective_host, server.effective_port)]
-    return [f"http://{f'[{host}]' if ':' in host else host}:{port}" for host, port in pairs]

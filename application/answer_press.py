@@ -28,7 +28,7 @@ WITHIN_S = 2.0
 """Of the three seconds that a press waits for its answer; the rest is for the way."""
 
 MAX_RUNNING = 32
-"""Looks at the store that may be under way at once; a store that hangs gets no more of them."""
+"""About how many looks at the store may be under way; one that hangs gets no more of them."""
 
 
 class AnswerPress:

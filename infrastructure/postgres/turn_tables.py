@@ -168,6 +168,23 @@ delivery_intents = Table(
     postgresql_with=HALF_EMPTY,
 )
 
+# What the buttons of fallback notices show; `details` is JSON in ASCII, as `data` above. One whose
+# time is over is claimed by whoever disables its button.
+notices = Table(
+    "notices",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("message_id", Text, primary_key=True),
+    Column("channel_id", Text, nullable=False),
+    Column("thread_id", Text),
+    Column("webhook_id", Text),
+    Column("details", Text, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("claimed_until", Instant),
+    Index("ix_notices_message_id", "message_id"),
+    Index("ix_notices_expires_at", "expires_at"),
+)
+
 turn_signals = Table(
     "turn_signals",
     metadata,

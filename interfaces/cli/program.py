@@ -12,6 +12,7 @@ from turnkeeper.domain.version import VERSION
 from turnkeeper.interfaces.cli.database import doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
@@ -68,6 +69,7 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
 
 for _command in (run, demo, key, model, fallback, randomizer, migrate, doctor, explain, turns):
     program.add_command(_command)
+program.add_command(interactions)
 
 
 def main() -> None:

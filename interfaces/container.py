@@ -17,6 +17,7 @@ from dependency_injector.providers import (
     ThreadSafeSingleton,
 )
 
+from turnkeeper.application.answer_press import AnswerPress
 from turnkeeper.application.conclude_turn import ConcludeTurn
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
@@ -30,6 +31,7 @@ from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -105,6 +107,7 @@ class Container(DeclarativeContainer):
     ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
+    notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
     keys = ThreadSafeSingleton(
         parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
     )
@@ -191,6 +194,9 @@ class Container(DeclarativeContainer):
         runner=runner,
         clock=clock,
         also=List(keep_measures.provided.flush),
+    )
+    answer_press = ThreadSafeSingleton(
+        AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner
     )
     configure = ThreadSafeSingleton(
         Configure,

@@ -45,15 +45,9 @@ def serve(
 
 def app_of(container: "Container", *, public_key: str, with_modal: bool) -> "InteractionsApp":
     """The endpoint, on the parts of a container."""
-    from turnkeeper.application.answer_press import AnswerPress
     from turnkeeper.interfaces.interactions.app import InteractionsApp
     from turnkeeper.interfaces.interactions.signature import SignatureCheck
 
     check = SignatureCheck(public_key, clock=container.clock())
-    answer = AnswerPress(
-        notices=container.stores().notices,
-        signals=container.signals(),
-        catalogue=container.catalogue(),
-        runner=container.runner(),
-    )
+    answer = container.answer_press()
     return InteractionsApp(check=check, answer=answer, with_modal=with_modal)

@@ -16,6 +16,11 @@ from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.redact import redact
 
 
+def content_hash(text: str) -> str:
+    """By which a message is known again."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 @contextmanager
 def _sink_errors(doing: str) -> Iterator[None]:
     """A sink's own bug counts as its refusal: another model could not do better."""
@@ -99,6 +104,7 @@ class Poster:
 
     def _intent(self, text: str, origin: Origin, invocation_no: int) -> Intent:
         target = self._stage.target
+        stripped = text.strip()  # as destinations show it
         return Intent(
             intent_id=uuid4().hex[:25],
             turn_id=self._stage.turn_id,
@@ -106,10 +112,12 @@ class Poster:
             server_id=self._stage.request.server_id,
             channel_id=target.channel_id,
             origin=origin,
-            content_hash=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            content_hash=content_hash(stripped),
             invocation_no=invocation_no,
             thread_id=target.thread_id,
             webhook_id=target.webhook_id,
+            webhook_is_temporary=target.webhook_is_temporary,
+            chars=len(stripped),
         )
 
     def _intend(self, intent: Intent) -> None:

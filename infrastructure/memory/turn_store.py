@@ -111,6 +111,12 @@ class MemoryTurnStore(TurnStore):
         with self._register.lock:
             self._unreachable[place] = _later(self._unreachable.get(place), self._in(for_s))
 
+    def let_go(self, turn: Turn) -> None:
+        """Free the channel and the unit of a turn that was swept."""
+        with self._register.lock:
+            self._free(_place(turn.opening.server, turn.opening.channel_id), turn.opening.turn_id)
+            self._admissions.let_go(turn.opening.turn_id)
+
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
     def _give_up_dead(self, opening: Opening) -> tuple[Turn, ...]:
@@ -143,7 +149,10 @@ class MemoryTurnStore(TurnStore):
     def _enter(self, opening: Opening, epoch: int) -> None:
         alive_until = self._in(opening.alive_s)
         if self._register.get(opening.turn_id) is None:
-            self._register.add(Turn(opening=opening, epoch=epoch, alive_until=alive_until))
+            turn = Turn(
+                opening=opening, epoch=epoch, alive_until=alive_until, opened_at=self._now()
+            )
+            self._register.add(turn)
         if opening.serialize:
             place = _place(opening.server, opening.channel_id)
             self._leases[place] = opening.turn_id, alive_until

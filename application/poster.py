@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
 from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import SinkError, StoreError
@@ -35,9 +36,12 @@ def _sink_errors(doing: str) -> Iterator[None]:
 class Poster:
     """The one door to the channel for a turn's answer. Safe from several threads."""
 
-    def __init__(self, *, stage: Stage, ledger: Ledger, epoch: int) -> None:
+    def __init__(
+        self, *, stage: Stage, ledger: Ledger, epoch: int, spool: Spool = NoSpool()
+    ) -> None:
         self._stage = stage
         self._ledger = ledger
+        self._spool = spool
         self._epoch = epoch
         self._lock = Lock()  # guards the fates
         self._fates = Fates()
@@ -131,10 +135,17 @@ class Poster:
             if not self._has_posted:
                 raise
             self._stage.recorder.note(EffectFailed(effect="ledger", cause=redact(str(error))))
+            self._keep_on_this_machine(intent, fates)
             return
         if not goes_on:
             self._stage.mailbox.put(Signal.SUPERSEDED)
             raise Cancelled("the turn was given up by its owner")
+
+    def _keep_on_this_machine(self, intent: Intent, fates: Fates) -> None:
+        try:
+            self._spool.keep_intent(intent, fates)
+        except StoreError as error:  # the answer goes on all the same
+            self._stage.recorder.note(EffectFailed(effect="spool", cause=redact(str(error))))
 
     def _keep(self, fates: Fates) -> None:
         with self._lock:

@@ -12,9 +12,11 @@ from turnkeeper.application.poster import content_hash
 BOT = "bot"
 
 
-def intended(text: str, intent_id: str = "i1", at_s: float = 0.0, **more: object) -> Left:
+def intended(
+    text: str, intent_id: str = "i1", at_s: float = 0.0, turn_id: str = "t1", **more: object
+) -> Left:
     intent = an_intent(
-        intent_id, content_hash=content_hash(text.strip()), chars=len(text.strip()), **more
+        intent_id, turn_id, content_hash=content_hash(text.strip()), chars=len(text.strip()), **more
     )
     return left(intent, at_s=at_s)
 

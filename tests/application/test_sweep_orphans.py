@@ -48,7 +48,11 @@ class Bench:
 
     def intend(self, text: str, intent_id: str, **more: object) -> None:
         intent = an_intent(
-            intent_id, content_hash=content_hash(text.strip()), chars=len(text.strip()), **more
+            intent_id,
+            "t1",
+            content_hash=content_hash(text.strip()),
+            chars=len(text.strip()),
+            **more,
         )
         assert self.stores.ledger.intend(intent)
 

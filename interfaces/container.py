@@ -32,6 +32,7 @@ from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
@@ -39,6 +40,7 @@ from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
@@ -114,6 +116,7 @@ class Container(DeclarativeContainer):
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     keys = ThreadSafeSingleton(
         parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
@@ -190,6 +193,7 @@ class Container(DeclarativeContainer):
     feed_spool = ThreadSafeSingleton(
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
+    prune = ThreadSafeSingleton(Prune, old=old_turns)
     sweep = ThreadSafeSingleton(parts.sweep_of, orphans, journal, channel_reader, on_lost_turn)
     sweeper = ThreadSafeSingleton(
         Sweeper,

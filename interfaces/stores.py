@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
@@ -32,4 +33,5 @@ class Stores:
     signals: Signals
     measures: TokenMeasures
     orphans: Orphans
+    old: OldTurns
     close: Callable[[], None] = lambda: None

@@ -9,6 +9,7 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.signals import MemorySignals
@@ -31,6 +32,7 @@ def stores_in_memory() -> Stores:
         signals=MemorySignals(register),
         keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=ring, journal=journal),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         pass_time=clock.advance,
         now=clock.now,
         set_version=versions.__setitem__,

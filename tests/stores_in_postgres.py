@@ -21,6 +21,7 @@ from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
 from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.migrate import migrate
+from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.tables import owner_settings
@@ -68,6 +69,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
             pass_time=passing,
         ),
         orphans=PostgresOrphans(engine),
+        old=PostgresOldTurns(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

@@ -70,6 +70,11 @@ class MemoryLedger(Ledger):
                 if lines[intent_id].state is IntentState.INTENDED:
                     lines[intent_id].state = IntentState.ABSENT
 
+    def forget(self, turn_id: str) -> None:
+        """Strike out the intents of a turn."""
+        with self._register.lock:
+            self._turns.pop(turn_id, None)
+
     def left(self, which: Callable[[Intent, IntentState], bool]) -> tuple[Left, ...]:
         """The intents of all turns of which this holds, in order of writing."""
         with self._register.lock:

@@ -74,6 +74,7 @@ class MemoryOrphans(Orphans):
                 return False
             turn.swept = turn.given_up
             now, again_in_s = self._register.clock.now(), swept.again_in_s
+            turn.ended_at = turn.ended_at or now
             self._turns.let_go(turn)
             self._ledger.settle(orphan.turn_id, swept.fates)
             self._ledger.mark_absent(orphan.turn_id, swept.absent)

@@ -28,6 +28,7 @@ class Turn:
     swept: bool = False
     sweeps: int = 0
     sweep_due: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def is_running(self) -> bool:

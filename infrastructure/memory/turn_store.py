@@ -86,7 +86,7 @@ class MemoryTurnStore(TurnStore):
             if turn is not None and turn.result is not None:
                 return
             if turn is not None and turn.epoch == closing.epoch:
-                turn.result = closing.result
+                turn.result, turn.ended_at = closing.result, self._now()
                 self._free(_place(closing.server, closing.channel_id), closing.turn_id)
             self._admissions.settle(closing.settle, turn_id=closing.turn_id)
         self._ledger.settle(closing.turn_id, closing.fates, entries=closing.entries)
@@ -116,6 +116,11 @@ class MemoryTurnStore(TurnStore):
         with self._register.lock:
             self._free(_place(turn.opening.server, turn.opening.channel_id), turn.opening.turn_id)
             self._admissions.let_go(turn.opening.turn_id)
+
+    def prune(self, before: datetime, limit: int) -> tuple[int, int]:
+        """Forget old units and refusals; returns how many of each."""
+        with self._register.lock:
+            return self._admissions.prune(before, limit)
 
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 

@@ -16,6 +16,7 @@ from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.sweep import sweep
 
@@ -79,6 +80,7 @@ for _command in (
     explain,
     turns,
     sweep,
+    prune,
 ):
     program.add_command(_command)
 

@@ -6,7 +6,8 @@ from threading import Event
 from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Runner, Stop
-from turnkeeper.application.sweep_orphans import SweepOrphans, SweepReport
+from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.redact import redact
 

@@ -45,7 +45,7 @@ from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRu
 from turnkeeper.application.run_invocation import RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
-from turnkeeper.application.sweep_orphans import OnLostTurn, nobody
+from turnkeeper.application.sweep_report import OnLostTurn, nobody
 from turnkeeper.application.sweeper import Sweeper
 from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError

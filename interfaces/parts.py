@@ -18,7 +18,8 @@ from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.vault import Vault
-from turnkeeper.application.sweep_orphans import OnLostTurn, SweepOrphans
+from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_report import OnLostTurn
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION

@@ -11,7 +11,7 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.running_turns import RunningTurn
-from turnkeeper.application.sweep_orphans import SweepReport
+from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import Closed
 from turnkeeper.domain.events import Entry

@@ -18,7 +18,7 @@ from sqlalchemy import Engine, text
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.runner import Stop
-from turnkeeper.application.sweep_orphans import LostTurn
+from turnkeeper.application.sweep_report import LostTurn
 from turnkeeper.domain.admission import QuotaRule
 from turnkeeper.domain.events import TurnSwept
 from turnkeeper.domain.outcome import TurnStatus

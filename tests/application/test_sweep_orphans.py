@@ -15,10 +15,9 @@ from turnkeeper.application.sweep_orphans import (
     FIRST_AGAIN_S,
     LAST_AGAIN_S,
     MAX_CLAIMS,
-    LostTurn,
     SweepOrphans,
-    SweepReport,
 )
+from turnkeeper.application.sweep_report import LostTurn, SweepReport
 from turnkeeper.domain.errors import SinkError, StoreUnavailable
 from turnkeeper.domain.events import SWEPT_SEQ, Entry, KeyLeased, TurnStarted, TurnSwept
 from turnkeeper.domain.outcome import Origin

@@ -10,7 +10,8 @@ from stores_in_memory import stores_in_memory
 from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.ports.orphans import Orphan, Orphans
 from turnkeeper.application.ports.spool import NoSpool
-from turnkeeper.application.sweep_orphans import LostTurn, SweepOrphans
+from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_report import LostTurn
 from turnkeeper.application.sweeper import Sweeper
 from turnkeeper.domain.errors import StoreUnavailable
 from turnkeeper.infrastructure.no_channel import NoChannel

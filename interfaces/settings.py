@@ -65,6 +65,7 @@ class Settings(BaseSettings):
         allowed_hosts: Hosts, or host:port, that members' endpoints may name although they are not
             public.
         live_limits: Whether providers are asked for their models' limits, beside the turns.
+        sweep_every_s: How often dead turns are swept up after, beside the turns; 0 never.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
@@ -96,6 +97,7 @@ class Settings(BaseSettings):
     base_urls: dict[str, str] = {}
     allowed_hosts: tuple[str, ...] = ()
     live_limits: bool = True
+    sweep_every_s: Wait = 300.0
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)

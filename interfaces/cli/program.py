@@ -17,7 +17,9 @@ from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
+from turnkeeper.interfaces.cli.sweep import sweep
 
 INTERRUPTED = 130
 
@@ -67,7 +69,20 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-for _command in (run, demo, key, model, fallback, randomizer, migrate, doctor, explain, turns):
+for _command in (
+    run,
+    demo,
+    key,
+    model,
+    fallback,
+    randomizer,
+    migrate,
+    doctor,
+    explain,
+    turns,
+    sweep,
+    prune,
+):
     program.add_command(_command)
 program.add_command(interactions)
 

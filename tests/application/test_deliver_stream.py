@@ -9,13 +9,15 @@ from fakes import FrozenClock
 from turnkeeper.application.deliver_stream import DeliverStream
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.outlet import Outlet
+from turnkeeper.application.ports.ledger import Fates, Intent
 from turnkeeper.application.ports.runner import Cancelled
-from turnkeeper.application.poster import Poster
+from turnkeeper.application.ports.spool import NoSpool
+from turnkeeper.application.poster import Poster, content_hash
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.deadline import NEVER
-from turnkeeper.domain.errors import SinkError, StoreUnavailable
+from turnkeeper.domain.errors import SinkError, StoreError, StoreUnavailable
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageTakenBack
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
@@ -37,6 +39,19 @@ class DeadLedger(MemoryLedger):
         return not self.is_given_up
 
 
+class ListedSpool(NoSpool):
+    """Remembers what was to be kept."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[Intent, Fates]] = []
+        self.is_full = False
+
+    def keep_intent(self, intent: Intent, fates: Fates) -> None:
+        if self.is_full:
+            raise StoreError("the disk is full")
+        self.kept.append((intent, fates))
+
+
 class Delivering:
     """One invocation's delivery into a memory sink."""
 
@@ -55,7 +70,8 @@ class Delivering:
             mailbox=self.mailbox,
         )
         self.ledger = DeadLedger(Register(self.clock), journal=MemoryJournal())
-        self.poster = Poster(stage=stage, ledger=self.ledger, epoch=1)
+        self.spool = ListedSpool()
+        self.poster = Poster(stage=stage, ledger=self.ledger, epoch=1, spool=self.spool)
         cleared = Event()
         cleared.set()
         self.outlet = Outlet(poster=self.poster, invocation_no=0, cleared=cleared)
@@ -204,6 +220,36 @@ class TestTheLedger:
         assert delivering.texts == ["one", "two"]
         events = [entry.event for entry in delivering.recorder.entries]
         assert EffectFailed(effect="ledger", cause="the store is away") in events
+
+    def test_an_intent_that_the_store_does_not_take_is_kept_on_this_machine(self) -> None:
+        delivering = Delivering()
+        delivering.outlet.post("one")
+        delivering.ledger.is_dead = True
+
+        delivering.outlet.post(" two ")
+
+        ((intent, fates),) = delivering.spool.kept
+        assert (intent.content_hash, intent.chars) == (content_hash("two"), 3)
+        assert [delivery.text for _, delivery in fates.posted] == ["one"]
+
+    def test_a_message_that_was_held_back_is_kept_nowhere(self) -> None:
+        delivering = Delivering()
+        delivering.ledger.is_dead = True
+
+        with pytest.raises(StoreUnavailable):
+            delivering.outlet.post("text")
+        assert delivering.spool.kept == []
+
+    def test_a_machine_that_cannot_keep_it_either_stops_nothing(self) -> None:
+        delivering = Delivering()
+        delivering.outlet.post("one")
+        delivering.ledger.is_dead = delivering.spool.is_full = True
+
+        delivering.outlet.post("two")
+
+        events = [entry.event for entry in delivering.recorder.entries]
+        assert EffectFailed(effect="spool", cause="the disk is full") in events
+        assert delivering.texts == ["one", "two"]
 
     def test_what_could_not_be_written_goes_with_the_next_write(self) -> None:
         delivering = Delivering()

@@ -17,6 +17,7 @@ from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.run import run
+from turnkeeper.interfaces.cli.secrets import secrets
 
 INTERRUPTED = 130
 
@@ -66,7 +67,9 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-for _command in (run, demo, key, model, fallback, randomizer, migrate, doctor, explain, turns):
+_SETUP = (key, model, fallback, randomizer)
+_UPKEEP = (migrate, doctor, secrets, explain, turns)
+for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
 
 

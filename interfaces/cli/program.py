@@ -9,7 +9,7 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
-from turnkeeper.interfaces.cli.database import doctor, migrate
+from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.journal import explain, turns
@@ -68,7 +68,7 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
 
 
 _SETUP = (key, model, fallback, randomizer)
-_UPKEEP = (migrate, doctor, secrets, explain, turns)
+_UPKEEP = (migrate, db, doctor, secrets, explain, turns)
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
 

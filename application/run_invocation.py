@@ -39,6 +39,7 @@ from turnkeeper.domain.outcome import (
 )
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits
+from turnkeeper.domain.quotes import without_quotes
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import RunInvocation as Step
 from turnkeeper.domain.watch import Limit, Progress, next_limit
@@ -105,14 +106,15 @@ class RunInvocation:
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             outlet.shut()
             # Nothing could take its place, so what stood still stands.
-            return _crashed(replace(before, delivered=step.take_back), error)
+            crashed = _crashed(replace(before, delivered=step.take_back), error)
+            return _discreet(crashed, step)
         self._clear_the_channel(step, poster, cleared)
         try:
             outcome = self._watched(work, under_way, stage)
         except BaseException:
             _ask_to_stop(work, outlet)
             raise
-        return self._ended(outcome, under_way, stage)
+        return _discreet(self._ended(outcome, under_way, stage), step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
@@ -338,6 +340,22 @@ def _crashed(ran: Ran, error: Exception) -> Crashed:
         rule="crash",
     )
     return Crashed(ran=ran, failure=failure)
+
+
+def _discreet(outcome: Outcome, step: Step) -> Outcome:
+    """The outcome without what its failure repeats of the conversation."""
+    conversation = step.prepared.conversation
+    results = tuple(
+        replace(result, failure=without_quotes(result.failure, conversation))
+        if result.failure
+        else result
+        for result in outcome.ran.stream_results
+    )
+    ran = replace(outcome.ran, stream_results=results)
+    if isinstance(outcome, Failed | TimedOut | Crashed):
+        failure = without_quotes(outcome.failure, conversation)
+        return replace(outcome, ran=ran, failure=failure)
+    return replace(outcome, ran=ran)
 
 
 def _ask_to_stop(work: Work[Outcome], outlet: Outlet) -> None:

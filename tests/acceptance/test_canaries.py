@@ -5,6 +5,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,9 @@ CANARIES = {
     "who it was about": "Amelia the canary",
 }
 WRITTEN = Conversation(items=(*QUESTION.items, Item.said(Role.USER, f"{WISH}.\nTell nobody!")))
+
+# All streets share one database.
+SERVERS = count(1)
 
 Quoting = Callable[[Seen], Behaviour]
 
@@ -131,6 +135,7 @@ class WatchedStreet(Street):
     def __init__(self, way: Way, wall: Wall, http: HttpClient, folder: Path, url: str) -> None:
         super().__init__(way, wall, http, folder)
         self.url = url
+        self.servers = SERVERS
 
     def _opened(self, limits: TimeLimits) -> Turnkeeper:
         settings = Settings(

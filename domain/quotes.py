@@ -21,7 +21,7 @@ from turnkeeper.domain.redact import MASK
 QUOTE_CHARACTERS = 20
 """So much the same, from the beginning of a word on, is a quote and no coincidence."""
 WHOLE_CHARACTERS = 8
-"""What is shorter than a quote is one where all of it stands there, but for mere words."""
+"""A text that is shorter than a quote, but not than this, is masked where all of it stands."""
 
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
@@ -55,7 +55,7 @@ def _text_of(part: Part) -> str:
 
 
 def _masked(text: str, texts: set[str]) -> str:
-    for whole in texts:
+    for whole in sorted(texts, key=lambda text: (-len(text), text)):
         if WHOLE_CHARACTERS <= len(whole) < QUOTE_CHARACTERS:
             text = text.replace(whole, MASK)
     # No text holds a line break any more, so nothing reaches from one into the next.

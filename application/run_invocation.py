@@ -47,6 +47,7 @@ from turnkeeper.domain.outcome import (
 )
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits, ToolPolicy
+from turnkeeper.domain.quotes import without_quotes
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import RunInvocation as Step
 from turnkeeper.domain.tool_calls import remembered
@@ -141,14 +142,15 @@ class RunInvocation:
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             outlet.shut()
             # Nothing could take its place, so what stood still stands.
-            return _crashed(replace(before, delivered=step.take_back), error)
+            crashed = _crashed(replace(before, delivered=step.take_back), error)
+            return _discreet(crashed, step)
         self._clear_the_channel(step, poster, cleared)
         try:
             outcome = self._watched(work, under_way, stage)
         except BaseException:
             _ask_to_stop(work, outlet)
             raise
-        return self._ended(outcome, under_way, stage)
+        return _discreet(self._ended(outcome, under_way, stage), step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
@@ -452,6 +454,26 @@ def _heard(under_way: _Invocation, stage: Stage) -> Signal | None:
     if signal is Signal.FOLLOW_UP_REQUESTED and under_way.loop.in_tool_chain:
         return None
     return signal
+
+
+def _discreet(outcome: Outcome, step: Step) -> Outcome:
+    """The outcome without what its failure repeats of the conversation."""
+    if not any(result.failure for result in outcome.ran.stream_results) and not isinstance(
+        outcome, Failed | TimedOut | Crashed
+    ):
+        return outcome
+    conversation = step.prepared.conversation
+    results = tuple(
+        replace(result, failure=without_quotes(result.failure, conversation))
+        if result.failure
+        else result
+        for result in outcome.ran.stream_results
+    )
+    ran = replace(outcome.ran, stream_results=results)
+    if isinstance(outcome, Failed | TimedOut | Crashed):
+        failure = without_quotes(outcome.failure, conversation)
+        return replace(outcome, ran=ran, failure=failure)
+    return replace(outcome, ran=ran)
 
 
 def _ask_to_stop(work: Work[Outcome], outlet: Outlet) -> None:

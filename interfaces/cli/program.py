@@ -9,7 +9,7 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
-from turnkeeper.interfaces.cli.database import doctor, migrate
+from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
@@ -19,6 +19,7 @@ from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
+from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.sweep import sweep
 
 INTERRUPTED = 130
@@ -69,22 +70,10 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-for _command in (
-    run,
-    demo,
-    key,
-    model,
-    fallback,
-    randomizer,
-    migrate,
-    doctor,
-    explain,
-    turns,
-    sweep,
-    prune,
-):
+_SETUP = (key, model, fallback, randomizer)
+_UPKEEP = (migrate, db, doctor, secrets, explain, turns, sweep, prune, interactions)
+for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
-program.add_command(interactions)
 
 
 def main() -> None:

@@ -10,9 +10,7 @@ from turnkeeper.domain.segment_cut import code_cut, prose_cut, unclosed_start
 from turnkeeper.domain.segment_fence import Fence, fence_after, fenced, may_be_fence
 from turnkeeper.domain.segment_grapheme import grapheme_start, without_blank_start
 from turnkeeper.domain.segment_sentence import without_trailing_clause
-
-STAND_ALONE_CHARS = 1000
-"""A text of so many characters is worth a message of its own."""
+from turnkeeper.domain.text_rules import STAND_ALONE_CHARS
 
 
 class Segmenter:

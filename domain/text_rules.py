@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+STAND_ALONE_CHARS = 1000
+"""A text of so many characters is worth a message of its own."""
 LEAST_DEDUPE_CHARS = 8
 """Shorter pieces are repeated by honest text."""
 
@@ -24,7 +26,7 @@ class TextRules:
 
     hold_chars: int = 40
     hold_s: float = 0.5
-    stand_alone_chars: int = 1000
+    stand_alone_chars: int = STAND_ALONE_CHARS
     speakers: tuple[str, ...] = ()
     capture_details: bool = False
     dedupe_from: int | None = None
@@ -41,7 +43,3 @@ class TextRules:
             )
         if any(not any(sign.isalnum() for sign in name) for name in self.speakers):
             raise ValueError(f"speakers must be names with a letter or digit: got {self.speakers}")
-
-
-NO_HOLD = TextRules(hold_chars=0, hold_s=0.0)
-"""The first text is posted at once."""

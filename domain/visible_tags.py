@@ -14,6 +14,7 @@ LONGEST_WAIT = 400
 """How much of a line is held back until it is known whether a tag in it is inline code."""
 
 Block = Literal["think", "details"]
+Undecided = Literal["undecided"]
 
 _TAG = re.compile(
     r"<(/?)(?:(think(?:ing)?)[ \t]*|(details)(?:[ \t][^<>\n]*)?)>", re.IGNORECASE | re.ASCII
@@ -38,7 +39,7 @@ class _Tag:
     end: int
 
 
-_UNDECIDED = "undecided"
+_UNDECIDED: Undecided = "undecided"
 
 
 class TagFilter:
@@ -116,7 +117,7 @@ class TagFilter:
                 yield from self._text("<")
                 at = start + 1
 
-    def _tag_at(self, text: str, start: int, *, is_all: bool) -> _Tag | str | None:
+    def _tag_at(self, text: str, start: int, *, is_all: bool) -> _Tag | Undecided | None:
         """The tag here; None if there is none, or it is text; or that it is not known yet."""
         if self._inside is None and self.is_in_code:
             return None
@@ -134,7 +135,7 @@ class TagFilter:
             return None if is_code else tag
         return tag
 
-    def _read(self, text: str, start: int) -> _Tag | str | None:
+    def _read(self, text: str, start: int) -> _Tag | Undecided | None:
         chunk = text[start : start + LONGEST_TAG]
         if ">" not in chunk:
             return _UNDECIDED if self._may_become_tag(chunk) else None

@@ -18,12 +18,13 @@ from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.deadline import NEVER
 from turnkeeper.domain.errors import SinkError, StoreUnavailable
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageTakenBack
-from turnkeeper.domain.text_rules import NO_HOLD, TextRules
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.sink import MemorySink
 
+NO_HOLD = TextRules(hold_chars=0, hold_s=0.0)
 PARAGRAPH = "Some words that fill a line. " * 30 + "\n\n"
 
 
@@ -172,13 +173,17 @@ class TestSegments:
 
         assert (delivering.texts, delivering.stream.is_guarded) == (["Hello."], True)
 
-    def test_nothing_is_posted_after_a_message_that_could_not_be(self) -> None:
-        delivering = Delivering()
-        delivering.outlet.seal()
-        with pytest.raises(Cancelled):
-            delivering.stream.text(PARAGRAPH * 3)
+    def test_only_what_was_accepted_is_delivered(self) -> None:
+        def refuses(text: str) -> None:
+            if "second" in text:
+                raise SinkError("refused")
 
-        assert delivering.stream.delivered_text == ""
+        delivering = Delivering(MemorySink(trouble=refuses))
+        delivering.stream.text("first " * 200 + "\n\n")
+        with pytest.raises(SinkError):
+            delivering.stream.text("second " * 200 + "\n\n")
+
+        assert delivering.stream.delivered_text == ("first " * 200).strip()
 
 
 class TestTheHold:

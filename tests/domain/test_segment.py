@@ -157,6 +157,18 @@ class TestWhenAMessageGoesOut:
     def test_a_table_that_goes_on_waits(self) -> None:
         assert Segmenter(limit=2000).take("| a | b |\n" * 150) == ()
 
+    def test_a_spoiler_in_a_table_is_of_the_table(self) -> None:
+        segmenter = Segmenter(limit=2000)
+
+        assert segmenter.take("| a | ||b|| |\n" + "| a | b |\n" * 150) == ()
+
+    def test_a_mark_that_nobody_closes_is_left_as_it_is(self) -> None:
+        """Nothing but fences is added to what the model wrote."""
+        segmenter = Segmenter(limit=2000)
+        segmenter.take("an (open **end")
+
+        assert segmenter.rest() == ("an (open **end",)
+
     def test_an_open_spoiler_over_lines_waits(self) -> None:
         segmenter = Segmenter(limit=2000)
 

@@ -8,7 +8,7 @@ depends on the text alone, not on the pieces it came in.
 from turnkeeper.domain.segment_buffer import Buffer
 from turnkeeper.domain.segment_cut import code_cut, prose_cut, unclosed_start
 from turnkeeper.domain.segment_fence import Fence, fence_after, fenced, may_be_fence
-from turnkeeper.domain.segment_grapheme import grapheme_start, without_blank_start
+from turnkeeper.domain.segment_grapheme import grapheme_start
 from turnkeeper.domain.segment_sentence import without_trailing_clause
 from turnkeeper.domain.text_rules import STAND_ALONE_CHARS
 
@@ -127,7 +127,7 @@ class Segmenter:
         else:
             cut = prose_cut(buffer)
         self._emit(text[:cut], fence, messages)
-        tail = text[cut:].lstrip("\n") if fence else without_blank_start(text[cut:])
+        tail = text[cut:].lstrip("\n" if fence else None)
         self._buffer = Buffer(self._limit, fence)
         self._read(tail, messages)
 

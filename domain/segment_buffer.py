@@ -81,7 +81,7 @@ class Buffer:
                 self.places.append(Place(end, Rank.LINE))
         elif before is not None:
             self.block_at, self.marks = None, NOTHING_OPEN
-            self.places = [Place(end, Rank.PARAGRAPH)]
+            self.places.append(Place(end, Rank.PARAGRAPH))
         elif line.startswith("|") and not line.startswith("||"):
             self._note_row(at, end)
         else:

@@ -40,14 +40,6 @@ def extends(sign: str) -> bool:
     )
 
 
-def without_blank_start(text: str) -> str:
-    """A text without the blanks it starts with, but for one that carries a mark."""
-    bare = text.lstrip()
-    if bare and len(bare) < len(text) and extends(bare[0]):
-        return text[-len(bare) - 1 :]
-    return bare
-
-
 def _is_flag_half(sign: str) -> bool:
     return "\U0001f1e6" <= sign <= "\U0001f1ff"
 

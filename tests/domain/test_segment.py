@@ -17,7 +17,7 @@ MARKED = st.text(
     max_size=900,
 )
 PLAIN = st.text(
-    alphabet=st.sampled_from(list("abc   \n\n.!?é👨\u200d👩🏽🇩🇪🇫🇷ก็ำ한각\u0301")), max_size=900
+    alphabet=st.sampled_from(list("abc   \n\n.!?。é👨\u200d👩🏽🇩🇪🇫🇷ก็ำ한각\u0301")), max_size=900
 )
 
 
@@ -241,6 +241,9 @@ class TestWhereATextIsCut:
     def test_a_character_that_is_longer_than_a_message_is_parted(self) -> None:
         assert [len(message) for message in cut("a" + "\u0301" * 70, [], 64)] == [64, 7]
 
+    def test_a_mark_stays_with_the_full_stop_it_is_on(self) -> None:
+        assert cut("あ" * 40 + "。\u0301" + "い" * 40, [], 64)[0].endswith("い")
+
     def test_a_blank_text_is_no_message(self) -> None:
         assert cut("  \n " * 300, [], 100) == []
 
@@ -309,6 +312,12 @@ class TestCode:
         messages = cut(f"```py\n{'x' * 52}\n\n\n\n\n\n```\nDone.", [], 64)
 
         assert messages == [f"```py\n{'x' * 52}\n```", "Done."]
+
+    def test_a_cut_line_of_code_does_not_look_like_the_end_of_its_block(self) -> None:
+        messages = cut(f"```py\n{'x' * 51}``` y{'z' * 20}\n```", [], 64)
+
+        assert [message.count("```") for message in messages] == [2, 3]
+        assert messages[0] == f"```py\n{'x' * 51}\n```"
 
     def test_a_long_language_is_left_out_of_what_follows(self) -> None:
         messages = cut(f"```averylonglanguage\n{LINE * 20}```", [], 44)

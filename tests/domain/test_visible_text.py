@@ -147,6 +147,7 @@ class TestThoughts:
             ("a stray ` and <think>so</think>\nHello", "a stray ` and \nHello", "so"),
             ("a stray ` and <think>so", "a stray ` and ", "so"),
             ("```\n<think>\n```\n", "```\n<think>\n```\n", ""),
+            ("```html <think>\nx\n```\n", "```html <think>\nx\n```\n", ""),
             ("```\nx\n```\n<think>so</think>Hi", "```\nx\n```\nHi", "so"),
         ],
     )
@@ -160,6 +161,12 @@ class TestThoughts:
         visible.take("<think>so")
 
         assert visible.thoughts == "so"
+
+    def test_a_stray_backtick_does_not_hold_a_long_thought_back_for_ever(self) -> None:
+        visible = VisibleText(PLAIN_RULES, limit=2000)
+        visible.take("a stray ` and <think>" + "so " * 200)
+
+        assert visible.thoughts.startswith("so so")
 
     def test_half_a_closing_tag_waits(self) -> None:
         visible = VisibleText(PLAIN_RULES, limit=2000)
@@ -274,6 +281,14 @@ class TestRepeats:
 
     def test_all_is_taken_as_it_comes_unless_that_is_asked_for(self) -> None:
         assert self.shown([self.PIECE, self.PIECE], PLAIN_RULES) == self.PIECE * 2
+
+    def test_another_call_may_begin_with_the_same_piece(self) -> None:
+        visible = VisibleText(self.RULES, limit=2000)
+        visible.take(self.PIECE)
+        visible.end()
+        visible.take(self.PIECE)
+
+        assert visible.shown == f"{self.PIECE}\n\n{self.PIECE}"
 
     @pytest.mark.parametrize(
         "pieces",

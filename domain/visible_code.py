@@ -51,13 +51,11 @@ class CodeWatch:
         if "`" not in text:
             self._end_run()
             return
-        at = 0
         for ticks in _TICKS.finditer(text):
             if ticks.start() > 0:
                 self._end_run()
             self._run += ticks.end() - ticks.start()
-            at = ticks.end()
-        if at < len(text):
+        if not text.endswith("`"):
             self._end_run()
 
     def _end_run(self) -> None:

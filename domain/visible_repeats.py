@@ -18,15 +18,17 @@ class Repeats:
         self._length = 0
 
     def again(self, piece: str) -> bool:
-        """Note a piece; whether it came before."""
-        if self._from_chars is None:
+        """Whether a piece came before."""
+        if self._from_chars is None or len(piece) < self._from_chars:
             return False
-        is_repeat = len(piece) >= self._from_chars and self._was_said(piece)
-        if not is_repeat:
+        return self._was_said(piece)
+
+    def note(self, piece: str) -> None:
+        """Note a piece that is taken."""
+        if self._from_chars is not None:
             self._before = piece
             self._all.append(piece)
             self._length += len(piece)
-        return is_repeat
 
     def start_over(self) -> None:
         """Forget what came: another stream begins."""

@@ -74,6 +74,7 @@ class VisibleText:
             return ()
         if not self._tags.is_in_code and self._repeats.again(piece):
             return ()
+        self._repeats.note(piece)
         return tuple(self._show(self._tags.take(self._surrogates.take(piece))))
 
     def end(self, *, trim: bool = False) -> tuple[str, ...]:

@@ -299,6 +299,7 @@ class TestRepeats:
             ["Row, row, row your boat,\n", "gently.\n", "Row, row, row your boat,\n"],
             ["Row, row, row your boat,\nRow, ", "row, row your boat,\n"],
             ["```\n", "    x = compute()\n", "    x = compute()\n"],
+            ["And so on:\n", "```\n", "x\n", "```\n", "And so on:\n"],
         ],
     )
     def test_honest_repetition_stays(self, pieces: list[str]) -> None:

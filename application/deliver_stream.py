@@ -67,6 +67,11 @@ class DeliverStream:
         return self._text.details
 
     @property
+    def is_full(self) -> bool:
+        """Whether as many messages were posted as may be; no more are, so the caller stops."""
+        return 0 < self._rules.most_messages <= len(self._delivered)
+
+    @property
     def is_guarded(self) -> bool:
         """Whether the speaker guard ended the answer.
 
@@ -99,10 +104,6 @@ class DeliverStream:
         self._waiting += self._text.end()
         self._post_rest()
 
-    def before_tool(self) -> None:
-        """Post what was said before a tool is called."""
-        self.finish()
-
     def drop(self) -> None:
         """Forget what was not posted: it will not be."""
         self._text.end()
@@ -132,7 +133,7 @@ class DeliverStream:
             self._growing = None
 
     def _post_waiting(self) -> None:
-        while self._waiting:
+        while self._waiting and not self.is_full:
             message = self._waiting.pop(0)
             if self._growing is None:
                 self._outlet.post(message)
@@ -144,6 +145,8 @@ class DeliverStream:
     def _grow(self, interval_s: float) -> None:
         """Show the message that is not whole yet, not too often."""
         now_s = self._clock.monotonic()
+        if self.is_full:
+            return
         if self._edited_at_s is not None and now_s - self._edited_at_s < interval_s:
             return
         text = self._text.preview

@@ -50,6 +50,7 @@ from turnkeeper.domain.policy import TimeLimits, ToolPolicy
 from turnkeeper.domain.quotes import without_quotes
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import RunInvocation as Step
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Limit, Progress, next_limit
 
@@ -91,6 +92,7 @@ class RunInvocation:
 
     Args:
         tool_policy: How far model and tools may go on with each other.
+        text_rules: What is shown of an answer, and when.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class RunInvocation:
         *,
         limits: TimeLimits,
         tool_policy: ToolPolicy = ToolPolicy(),
+        text_rules: TextRules = TextRules(),
     ) -> None:
         self._providers = ports.providers
         self._runner = ports.runner
@@ -108,6 +111,7 @@ class RunInvocation:
         self._words = ports.words
         self._limits = limits
         self._tool_policy = tool_policy
+        self._text_rules = text_rules
         self._bench = Workbench(
             tools=ports.tools,
             runner=ports.runner,
@@ -190,6 +194,7 @@ class RunInvocation:
             target=stage.target,
             clock=self._clock,
             holds=not stage.sink.can_take_back,
+            rules=self._rules_of(stage),
         )
         deadline = stage.deadline.earlier(Deadline(now_s + self._limits.attempt_s))
         job = Job(
@@ -229,6 +234,10 @@ class RunInvocation:
             started_at_s=now_s,
             may_be_slow=attempt.model.capabilities.reasoning or not step.another_may_answer,
         )
+
+    def _rules_of(self, stage: Stage) -> TextRules:
+        speakers = stage.request.other_speakers
+        return replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
 
     def _say_still_working(self, stage: Stage, outlet: Outlet) -> None:
         """Tell people that it goes on, where they are told such things; it can be taken back."""

@@ -20,6 +20,7 @@ class TextRules:
         speakers: Who else speaks in the channel. A line that one of these names labels ends
             the answer; empty is no guard.
         capture_details: Whether a `<details>` block is kept back, like a thought.
+        most_messages: So many messages of an answer are posted, and then it ends; 0 is no limit.
         dedupe_from: A piece of so many characters that came twice is taken once; None takes
             all as it comes.
     """
@@ -29,6 +30,7 @@ class TextRules:
     stand_alone_chars: int = STAND_ALONE_CHARS
     speakers: tuple[str, ...] = ()
     capture_details: bool = False
+    most_messages: int = 0
     dedupe_from: int | None = None
 
     def __post_init__(self) -> None:
@@ -37,6 +39,8 @@ class TextRules:
                 "hold_chars and hold_s must be at least 0 and stand_alone_chars at least 1:"
                 f" got {self.hold_chars}, {self.hold_s} and {self.stand_alone_chars}"
             )
+        if self.most_messages < 0:
+            raise ValueError(f"most_messages must be at least 0: got {self.most_messages}")
         if self.dedupe_from is not None and self.dedupe_from < LEAST_DEDUPE_CHARS:
             raise ValueError(
                 f"dedupe_from must be at least {LEAST_DEDUPE_CHARS} or None: got {self.dedupe_from}"

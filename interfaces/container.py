@@ -163,6 +163,7 @@ class Container(DeclarativeContainer):
             words=catalogue,
         ),
         limits=settings.provided.limits,
+        text_rules=settings.provided.text_rules,
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice

@@ -13,12 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
+from turnkeeper.domain.text_rules import LEAST_DEDUPE_CHARS, TextRules
 from turnkeeper.infrastructure.data_folder import default_data_folder
 from turnkeeper.infrastructure.master_secrets import MasterSecrets, secrets_from
 
 PREFIX = "TURNKEEPER_"
 POLICY = TurnPolicy()
 LIMITS = TimeLimits()
+TEXT = TextRules()
 OUTPUT_CAPS = (
     ("openrouter", "openrouter_max_output_tokens"),
     ("google", "google_max_output_tokens"),
@@ -121,6 +123,12 @@ class Settings(BaseSettings):
     reasoning_is_progress: bool = LIMITS.reasoning_is_progress
     min_chars_per_s: Wait = LIMITS.min_chars_per_s
     pace_window_s: Seconds = LIMITS.pace_window_s
+    hold_chars: Annotated[int, Field(ge=0)] = TEXT.hold_chars
+    hold_s: Wait = TEXT.hold_s
+    stand_alone_chars: Count = TEXT.stand_alone_chars
+    capture_details: bool = TEXT.capture_details
+    dedupe_from: Annotated[int, Field(ge=LEAST_DEDUPE_CHARS)] | None = TEXT.dedupe_from
+    most_messages: Annotated[int, Field(ge=0)] = TEXT.most_messages
     silence_ms: Milliseconds = Field(
         default=int(LIMITS.silence_s * 1000), validation_alias="STREAM_SDK_CALL_TIMEOUT_MS"
     )
@@ -185,6 +193,12 @@ class Settings(BaseSettings):
         """How hard turns try."""
         names = [one.name for one in fields(TurnPolicy) if one.name != NOT_A_SETTING]
         return TurnPolicy(**{name: getattr(self, name) for name in names})
+
+    @property
+    def text_rules(self) -> TextRules:
+        """What is shown of an answer, and when."""
+        names = [one.name for one in fields(TextRules) if one.name != "speakers"]
+        return TextRules(**{name: getattr(self, name) for name in names})
 
     @property
     def limits(self) -> TimeLimits:

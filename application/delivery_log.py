@@ -21,11 +21,14 @@ class DeliveryLog:
             self._deliveries.append(delivery)
             return True
 
-    def replace(self, before: Delivery, after: Delivery) -> None:
-        """Note that a message says something else now."""
+    def replace(self, before: Delivery, after: Delivery) -> bool:
+        """Note that a message says something else now; False once sealed: then it must not."""
         with self._lock:
+            if self._sealed:
+                return False
             if before in self._deliveries:
                 self._deliveries[self._deliveries.index(before)] = after
+            return True
 
     @property
     def is_sealed(self) -> bool:

@@ -1,10 +1,13 @@
 """What one invocation posts through; once sealed, nothing of it can stay in the channel."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from threading import Event
 
 from turnkeeper.application.delivery_log import DeliveryLog
 from turnkeeper.application.ports.runner import Cancelled
 from turnkeeper.application.poster import Poster
+from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.outcome import Delivery, Origin
 
 CLEAR_TO_POST_S = 30.0
@@ -16,13 +19,22 @@ class Outlet:
 
     Args:
         cleared: Set once what an earlier invocation had posted is gone.
+        held: Entered for as long as a message keeps the invocation from listening.
     """
 
-    def __init__(self, *, poster: Poster, invocation_no: int, cleared: Event) -> None:
+    def __init__(
+        self,
+        *,
+        poster: Poster,
+        invocation_no: int,
+        cleared: Event,
+        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._poster = poster
         self._log = DeliveryLog()
         self.invocation_no = invocation_no
         self._cleared = cleared
+        self._held = held
 
     def post(self, text: str, *, origin: Origin = Origin.STREAM) -> Delivery:
         """Post, after what is superseded is gone.
@@ -32,10 +44,8 @@ class Outlet:
             SinkError: The message is not there.
             StoreError: Its intent could not be written, so it was not posted.
         """
-        self._cleared.wait(CLEAR_TO_POST_S)
-        if self._log.is_sealed:
-            raise Cancelled("the invocation was abandoned")
-        delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
+        with self._held():
+            delivery = self._posted(text, origin)
         if not self._log.add(delivery):
             self._poster.take_back((delivery,), late=True)
             self._poster.write_late()
@@ -46,13 +56,17 @@ class Outlet:
         """Replace a message's text.
 
         Raises:
-            Cancelled: The invocation was abandoned.
+            Cancelled: The invocation was abandoned; it says again what it said.
             SinkError: It still says what it said.
         """
         if self._log.is_sealed:
             raise Cancelled("the invocation was abandoned")
-        after = self._poster.edit(before, text)
-        self._log.replace(before, after)
+        with self._held():
+            after = self._poster.edit(before, text)
+        if not self._log.replace(before, after):
+            with suppress(SinkError):  # it may have been taken back by now
+                self._poster.edit(after, before.text)
+            raise Cancelled("the invocation was abandoned while this was being edited")
         return after
 
     def shut(self) -> None:
@@ -67,3 +81,9 @@ class Outlet:
         """
         self._cleared.wait(wait_s)
         return self._log.seal()
+
+    def _posted(self, text: str, origin: Origin) -> Delivery:
+        self._cleared.wait(CLEAR_TO_POST_S)
+        if self._log.is_sealed:
+            raise Cancelled("the invocation was abandoned")
+        return self._poster.post(text, origin=origin, invocation_no=self.invocation_no)

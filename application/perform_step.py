@@ -7,6 +7,8 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
 from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.spool import NoSpool, Spool
+from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import Booked, Opened, TurnStore
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
@@ -67,6 +69,8 @@ class StepTools:
     run: Run
     open_server_route: Open
     unreachable_s: float = 900.0
+    tools: Tools = NoTools()
+    spool: Spool = NoSpool()
 
 
 class PerformStep:
@@ -82,7 +86,9 @@ class PerformStep:
         self.epoch = opened.epoch
         self._note = stage.recorder.note
         self._invocations = 0
-        self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=opened.epoch)
+        self.poster = Poster(
+            stage=stage, ledger=tools.ledger, epoch=opened.epoch, spool=tools.spool
+        )
         self.unbooked: list[Booked] = []
         self._lent: Lease | None = None
         self.standing: tuple[Delivery, ...] = ()

@@ -130,7 +130,7 @@ class RunGenerationTurn:
     ) -> Stage:
         deadline = Deadline(self._tools.clock.monotonic() + self._rules.limits.turn_s)
         return Stage(
-            request=request,
+            request=request.with_tools(self._tools.tools.offered(request)),
             sink=sink,
             target=sink.prepare(request),
             deadline=deadline,

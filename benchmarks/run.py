@@ -1,21 +1,17 @@
 """``make bench``: what a turn costs beyond the wire, as ratios."""
 
-import json
-import platform
 import statistics
 import tempfile
 from contextlib import closing
-from datetime import UTC, datetime
-from os import cpu_count
 from pathlib import Path
 
 from benchmarks.happy_turn import HappyTurn
+from benchmarks.results_file import keep
 from benchmarks.timing import FirstDelta, Timed, side_by_side
 from benchmarks.tuned_floor import TunedFloor
 from benchmarks.wall_process import walled
 
 ROUNDS, TURNS, WARM_UP = 7, 100, 30
-RESULTS = Path(__file__).parent / "results"
 
 
 def messages(count: int) -> list[dict[str, str]]:
@@ -77,7 +73,7 @@ def main() -> None:
         "wall_ratio": ours_s / floor_s,
     }
     _print(table)
-    _keep(table)
+    keep("happy_turn", table, rounds=ROUNDS)
 
 
 def _row(timed: dict[str, Timed]) -> dict[str, float]:
@@ -100,22 +96,6 @@ def _print(table: dict[str, dict[str, float]]) -> None:
         print(
             f"{name:34}{row['floor_us']:10.0f}{row['ours_us']:10.0f}{row['wall_ratio']:8.2f}{cpu}"
         )
-
-
-def _keep(table: dict[str, dict[str, float]]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    kept = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "python": platform.python_version(),
-            "system": platform.system(),
-            "architecture": platform.machine(),
-            "cores": cpu_count(),
-        },
-        "rounds": ROUNDS,
-        "table": table,
-    }
-    (RESULTS / "happy_turn.json").write_text(json.dumps(kept, indent=2) + "\n")
 
 
 if __name__ == "__main__":

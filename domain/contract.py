@@ -54,9 +54,10 @@ class _Seen:
     """A journal, sorted by kind of event."""
 
     def __init__(self, entries: tuple[ev.Entry, ...], bounds: Bounds) -> None:
-        self.entries = entries
+        # What a sweep added is not the turn's own.
+        self.entries = tuple(one for one in entries if not isinstance(one.event, ev.TurnSwept))
         self.bounds = bounds
-        self.events = [entry.event for entry in entries]
+        self.events = [entry.event for entry in self.entries]
 
     def of(self, kind: type[T]) -> list[T]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -102,10 +103,15 @@ def _finalize_is_called_once_unless_the_caller_is_told(seen: _Seen) -> Iterator[
 
 
 def _cleanup_is_called_once_and_last(seen: _Seen) -> Iterator[str]:
+    """A message that outlived the turn may still arrive, and is taken back then."""
     if len(seen.of(ev.CleanedUp)) != 1:
         yield f"cleanup was called {len(seen.of(ev.CleanedUp))} times"
-    elif not isinstance(seen.events[-1], ev.CleanedUp):
-        yield f"{type(seen.events[-1]).__name__} came after cleanup"
+        return
+    stray = ev.MessagePosted | ev.MessageTakenBack | ev.MessageStuck
+    at = next(n for n, event in enumerate(seen.events) if isinstance(event, ev.CleanedUp))
+    for event in seen.events[at + 1 :]:
+        if not isinstance(event, stray):
+            yield f"{type(event).__name__} came after cleanup"
 
 
 def _a_completed_turn_has_a_response(seen: _Seen) -> Iterator[str]:

@@ -100,6 +100,25 @@ class FirstProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRan:
+    """A tool that the model called came to its end, or was no longer waited for.
+
+    Attributes:
+        invocation_no: Which invocation of the turn.
+        name: The tool.
+        nth: How many equal calls came before it in the invocation.
+        state: ``done``, ``failed``, ``unknown``, or ``refused`` where it was not run.
+        replayed: Whether an earlier invocation's run answered the call.
+    """
+
+    invocation_no: int
+    name: str
+    nth: int
+    state: str
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessagePosted:
     """A message is in the channel."""
 
@@ -244,6 +263,31 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSwept:
+    """The turn's process died, and another swept up; what is missing before it is not known.
+
+    Attributes:
+        by: Who swept.
+        silent_s: How long the turn had given no sign of life.
+        last_seq: The last entry that the turn wrote, or None; what came after it is lost.
+        taken_back: Ids of the messages that were taken back.
+        stuck: Ids of those that the destination does not delete.
+        absent: How many were to be posted, and are not there.
+    """
+
+    by: str
+    silent_s: float
+    last_seq: int | None = None
+    taken_back: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+    absent: int = 0
+
+
+SWEPT_SEQ = 1_000_000
+"""The number from which a sweep's entries count, beyond all that a turn itself may still write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EffectFailed:
     """Something done on the side did not work; the turn went on."""
 
@@ -262,6 +306,7 @@ Event = (
     | Waited
     | InvocationStarted
     | FirstProgress
+    | ToolRan
     | MessagePosted
     | MessageTakenBack
     | MessageStuck
@@ -275,6 +320,7 @@ Event = (
     | Finalized
     | CleanedUp
     | TurnEnded
+    | TurnSwept
     | EffectFailed
 )
 
@@ -285,7 +331,7 @@ class Entry:
 
     Attributes:
         turn_id: Which turn.
-        seq: From 0, without gaps.
+        seq: From 0, without gaps; a sweep's entries are numbered from `SWEPT_SEQ`.
         at_s: Seconds since the turn began.
         event: What happened.
     """

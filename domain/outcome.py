@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from turnkeeper.domain.conversation import Item
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.rotation import Lease
 from turnkeeper.domain.stream import FinishReason, ServingProvider, Usage
@@ -27,6 +28,7 @@ class Delivery:
         origin: What posted it.
         thread_id: The thread within the channel, or None.
         webhook_id: The webhook that sent it, or None for the bot itself.
+        url: Where people find it, or None.
     """
 
     message_id: str
@@ -35,6 +37,7 @@ class Delivery:
     origin: Origin = Origin.STREAM
     thread_id: str | None = None
     webhook_id: str | None = None
+    url: str | None = None
 
     @property
     def can_be_superseded(self) -> bool:
@@ -61,6 +64,9 @@ class ToolRecord:
         nth: How many equal calls came before it in the turn.
         state: What is known of it.
         result_json: What the model is told.
+        arguments_json: The arguments as the model wrote them.
+        delivered: Whether it put something into the channel that answers people.
+        context: What the conversation gained by it.
     """
 
     name: str
@@ -68,6 +74,9 @@ class ToolRecord:
     nth: int
     state: ToolState
     result_json: str
+    arguments_json: str = "{}"
+    delivered: bool = False
+    context: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +128,10 @@ class TimeoutPhase(Enum):
 
     FIRST_PROGRESS = "first_progress"
     SILENCE = "silence"
+    PACE = "pace"
     ATTEMPT = "attempt"
     TURN = "turn"
+    TOOLS = "tools"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

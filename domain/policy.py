@@ -52,6 +52,23 @@ class TurnPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolPolicy:
+    """How far the model and its tools may go on with each other in one invocation.
+
+    Attributes:
+        max_calls: Provider calls; after them it is a time-out that opens no other model.
+        max_failures: Tool failures in a row; after them it is an error.
+        still_working_at: From this provider call on people are told once that it goes on.
+        max_result_chars: Of a longer result the model sees the beginning.
+    """
+
+    max_calls: int = 100
+    max_failures: int = 5
+    still_working_at: int = 20
+    max_result_chars: int = 40_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimits:
     """How long things may take, in seconds.
 
@@ -60,7 +77,10 @@ class TimeLimits:
         first_progress_s: To the first text, reasoning or tool argument while another attempt may
             answer and the model is not known to think first.
         last_first_progress_s: The same, where nothing else may answer or the model thinks first.
-        silence_s: Between one progress and the next.
+        silence_s: Between one progress and the next (STREAM_SDK_CALL_TIMEOUT_MS).
+        reasoning_is_progress: Whether reasoning counts as progress, beside text and tool arguments.
+        min_chars_per_s: The slowest that an answer may come once it has begun; 0 for any pace.
+        pace_window_s: In which the characters of that pace must have come, again and again.
         attempt_s: For one invocation.
         turn_s: For the whole turn.
         settle_s: What an abandoned stream gets to settle
@@ -72,6 +92,9 @@ class TimeLimits:
     first_progress_s: float = 12.0
     last_first_progress_s: float = 300.0
     silence_s: float = 120.0
+    reasoning_is_progress: bool = True
+    min_chars_per_s: float = 0.0
+    pace_window_s: float = 30.0
     attempt_s: float = 600.0
     turn_s: float = 900.0
     settle_s: float = 5.0
@@ -79,5 +102,8 @@ class TimeLimits:
 
     def __post_init__(self) -> None:
         for name in TimeLimits.__dataclass_fields__:
-            if getattr(self, name) < 0 or (name != "settle_s" and getattr(self, name) == 0):
+            if getattr(self, name) < 0 or (name not in _MAY_BE_0 and getattr(self, name) == 0):
                 raise ValueError(f"{name} is more than 0 seconds, not {getattr(self, name)}")
+
+
+_MAY_BE_0 = frozenset({"settle_s", "min_chars_per_s", "reasoning_is_progress"})

@@ -256,7 +256,7 @@ class TurnState:
     def model_rest_s(self) -> float:
         """For how long the last outcome puts its model behind the others; 0 for not at all."""
         match self.outcomes[-1] if self.outcomes else None:
-            case TimedOut(phase=phase) if phase is TimeoutPhase.TURN:
+            case TimedOut(phase=TimeoutPhase.TURN):
                 return 0.0
             case Failed(failure=failure) | TimedOut(failure=failure):
                 reaction = REACTIONS[failure.kind]
@@ -336,7 +336,7 @@ class TurnState:
                 return replace(failed, at=Choosing() if self.policy.empty_fails_over else Over())
             case TimedOut(phase=phase, failure=failure):
                 failed = seen._noted(outcome, failure)
-                over = phase is TimeoutPhase.TURN
+                over = phase in (TimeoutPhase.TURN, TimeoutPhase.TOOLS)
                 return replace(failed, at=Over() if over else Choosing())
             case Crashed(failure=failure):
                 return replace(seen._noted(outcome, failure), at=Choosing())

@@ -43,9 +43,15 @@ class ToolDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFailed:
-    """A call failed; `message` is for the model, redacted."""
+    """A call failed.
+
+    Attributes:
+        message: For the model, redacted.
+        ran: Whether the tool itself was run; else nothing can have happened.
+    """
 
     message: str
+    ran: bool = True
 
 
 ToolResult = ToolDone | ToolFailed

@@ -1,9 +1,9 @@
 """A turn: what is asked, and what comes back."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turnkeeper.domain.admission import Refused
-from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.conversation import Conversation, ToolSpec
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience, Occasion
@@ -53,6 +53,9 @@ class TurnRequest:
         quota_trigger_key: What the quota counts once; the trigger unless set.
         quota_user_id: Whose quota counts; the user unless set.
         locale: In which language people are told things, such as ``en``.
+        other_speakers: Who else speaks in the channel, by name; a line of the answer that one of
+            these names labels ends it, since the model began to speak for others.
+        only_tools: The tools that may be called, by name; none are left out if it is empty.
     """
 
     conversation: Conversation
@@ -71,6 +74,19 @@ class TurnRequest:
     quota_trigger_key: str = ""
     quota_user_id: str | None = None
     locale: str = "en"
+    other_speakers: tuple[str, ...] = ()
+    only_tools: tuple[str, ...] = ()
+
+    def with_tools(self, offered: tuple[ToolSpec, ...]) -> "TurnRequest":
+        """The request with further tools, and with none that may not be called."""
+        told = self.conversation
+        names = {tool.name for tool in told.tools}
+        tools = (*told.tools, *(tool for tool in offered if tool.name not in names))
+        if self.only_tools:
+            tools = tuple(tool for tool in tools if tool.name in self.only_tools)
+        if tools == told.tools:
+            return self
+        return replace(self, conversation=replace(told, tools=tools))
 
     @property
     def server(self) -> Owner:

@@ -1,5 +1,6 @@
 """Which limit a running invocation runs into next."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turnkeeper.domain.outcome import TimeoutPhase
@@ -15,16 +16,24 @@ class Progress:
     Attributes:
         call_opened_at_s: When the provider call under way began; None between calls.
         last_at_s: The last progress of that call, or None.
+        spoke_at_s: The last that was not reasoning, or None; kept only where that is asked for.
+        stint_began_at_s: Since when as many characters are awaited as one pace window must bring;
+            None before the first, and where no pace is asked for.
+        held_since_s: Since when the call's clocks stand still, as nobody reads; None if they run.
         calls: Provider calls so far.
     """
 
     call_opened_at_s: float | None = None
     last_at_s: float | None = None
+    spoke_at_s: float | None = None
+    stint_began_at_s: float | None = None
+    held_since_s: float | None = None
     calls: int = 0
 
     def opened(self, now_s: float) -> None:
-        """A provider call begins."""
-        self.last_at_s = None
+        """A provider call begins; a tool that is still posting does not hold it."""
+        self.held_since_s = None
+        self.last_at_s = self.spoke_at_s = self.stint_began_at_s = None
         self.call_opened_at_s = now_s
         self.calls += 1
 
@@ -35,6 +44,25 @@ class Progress:
     def closed(self) -> None:
         """The provider call is over; tools or deliveries may follow."""
         self.call_opened_at_s = None
+
+    def held(self, now_s: float) -> None:
+        """A message is being posted: what the provider says meanwhile is read later."""
+        self.held_since_s = now_s
+
+    def resumed(self, now_s: float) -> None:
+        """The provider is read again; the time between counts to none of its clocks."""
+        if self.held_since_s is None:
+            return
+        for_s = now_s - self.held_since_s
+        self.call_opened_at_s = _later(self.call_opened_at_s, for_s)
+        self.last_at_s = _later(self.last_at_s, for_s)
+        self.spoke_at_s = _later(self.spoke_at_s, for_s)
+        self.stint_began_at_s = _later(self.stint_began_at_s, for_s)
+        self.held_since_s = None  # last, so that no reader sees the clocks run too early
+
+
+def _later(at_s: float | None, by_s: float) -> float | None:
+    return None if at_s is None else at_s + by_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +90,21 @@ def next_limit(
         Limit(at_s=turn_deadline_s, phase=TimeoutPhase.TURN),
         Limit(at_s=started_at_s + limits.attempt_s, phase=TimeoutPhase.ATTEMPT),
     ]
-    opened, last = progress.call_opened_at_s, progress.last_at_s
-    if opened is not None and last is None:
-        first = limits.last_first_progress_s if may_be_slow else limits.first_progress_s
-        candidates.append(Limit(at_s=opened + first, phase=TimeoutPhase.FIRST_PROGRESS))
-    elif opened is not None and last is not None:
-        candidates.append(Limit(at_s=last + limits.silence_s, phase=TimeoutPhase.SILENCE))
+    if progress.held_since_s is None:  # looked at first, see `resumed`
+        first_s = limits.last_first_progress_s if may_be_slow else limits.first_progress_s
+        candidates.extend(_of_the_call(progress, limits, first_s))
     return min(candidates, key=lambda limit: limit.at_s)
+
+
+def _of_the_call(progress: Progress, limits: TimeLimits, first_s: float) -> Iterator[Limit]:
+    opened = progress.call_opened_at_s
+    last = progress.last_at_s if limits.reasoning_is_progress else progress.spoke_at_s
+    began = progress.stint_began_at_s
+    if opened is None:
+        return
+    if last is None:
+        yield Limit(at_s=opened + first_s, phase=TimeoutPhase.FIRST_PROGRESS)
+    else:
+        yield Limit(at_s=last + limits.silence_s, phase=TimeoutPhase.SILENCE)
+    if began is not None:
+        yield Limit(at_s=began + limits.pace_window_s, phase=TimeoutPhase.PACE)

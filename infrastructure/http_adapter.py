@@ -63,6 +63,14 @@ class WiredAdapter(HTTPAdapter):
         pinned = self.poolmanager.connection_from_host(**host, pool_kwargs=tls)
         return cast(HTTPConnectionPool, pinned), request.path_url
 
+    def close(self) -> None:
+        """Close the connections that rest, at once: urllib3 leaves that to the garbage."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118 - it refuses to be iterated
+                if (pool := manager.pools.get(key)) is not None:
+                    pool.close()
+        super().close()
+
     def build_connection_pool_key_attributes(
         self, request: requests.PreparedRequest, verify: Any, cert: Any = None
     ) -> Any:

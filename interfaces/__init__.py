@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers, which cannot see through `__getattr__`
     from turnkeeper.application.configure import Configure
+    from turnkeeper.application.ports.channel_reader import ChannelReader, Place, PostedMessage
     from turnkeeper.application.ports.sink import Sink, Spoken, Target
+    from turnkeeper.application.ports.tools import ToolUse
+    from turnkeeper.application.sweep_report import LostTurn, SweepReport
     from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
     from turnkeeper.domain.conversation import Conversation, Item, Role, ToolSpec
     from turnkeeper.domain.errors import (
@@ -32,9 +35,11 @@ if TYPE_CHECKING:  # for type checkers, which cannot see through `__getattr__`
     from turnkeeper.domain.owner import Owner
     from turnkeeper.domain.secret import Secret
     from turnkeeper.domain.settings import SavedProvider
+    from turnkeeper.domain.tools import ToolDone, ToolFailed, ToolRules
     from turnkeeper.domain.turn import Persona, TurnRequest, TurnResult
     from turnkeeper.infrastructure.console.sink import ConsoleSink
     from turnkeeper.infrastructure.memory.sink import MemorySink
+    from turnkeeper.infrastructure.tools.registry import ToolRegistry
     from turnkeeper.interfaces.settings import Settings
     from turnkeeper.interfaces.simple_sink import SimpleSink
     from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -44,6 +49,7 @@ __all__ = [
     "Audience",
     "Busy",
     "Capabilities",
+    "ChannelReader",
     "Closed",
     "Configure",
     "ConsoleSink",
@@ -56,12 +62,15 @@ __all__ = [
     "Entry",
     "Item",
     "Limits",
+    "LostTurn",
     "MemorySink",
     "Model",
     "Occasion",
     "Origin",
     "Owner",
     "Persona",
+    "Place",
+    "PostedMessage",
     "QuotaRule",
     "QuotaSource",
     "Role",
@@ -76,8 +85,14 @@ __all__ = [
     "Spoken",
     "StoreError",
     "StoreUnavailable",
+    "SweepReport",
     "Target",
+    "ToolDone",
+    "ToolFailed",
+    "ToolRegistry",
+    "ToolRules",
     "ToolSpec",
+    "ToolUse",
     "TurnFailed",
     "TurnRequest",
     "TurnResult",
@@ -88,7 +103,10 @@ __all__ = [
 
 _HOMES = {
     "application.configure": ("Configure",),
+    "application.ports.channel_reader": ("ChannelReader", "Place", "PostedMessage"),
     "application.ports.sink": ("Sink", "Spoken", "Target"),
+    "application.ports.tools": ("ToolUse",),
+    "application.sweep_report": ("LostTurn", "SweepReport"),
     "domain.admission": ("CooldownRule", "CooldownType", "QuotaRule"),
     "domain.conversation": ("Conversation", "Item", "Role", "ToolSpec"),
     "domain.events": ("Entry",),
@@ -98,9 +116,11 @@ _HOMES = {
     "domain.owner": ("Owner",),
     "domain.secret": ("Secret",),
     "domain.settings": ("SavedProvider",),
+    "domain.tools": ("ToolDone", "ToolFailed", "ToolRules"),
     "domain.turn": ("Persona", "TurnRequest", "TurnResult"),
     "infrastructure.console.sink": ("ConsoleSink",),
     "infrastructure.memory.sink": ("MemorySink",),
+    "infrastructure.tools.registry": ("ToolRegistry",),
     "interfaces.settings": ("Settings",),
     "interfaces.simple_sink": ("SimpleSink",),
     "interfaces.turnkeeper": ("Turnkeeper",),

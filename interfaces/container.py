@@ -17,29 +17,39 @@ from dependency_injector.providers import (
     ThreadSafeSingleton,
 )
 
+from turnkeeper.application.answer_press import AnswerPress
 from turnkeeper.application.conclude_turn import ConcludeTurn
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
+from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
+from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.old_turns import OldTurns
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
+from turnkeeper.application.ports.tools import Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
-from turnkeeper.application.run_invocation import RunInvocation
+from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
+from turnkeeper.application.sweep_report import OnLostTurn, nobody
+from turnkeeper.application.sweeper import Sweeper
 from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError
 from turnkeeper.domain.model import Limits
@@ -49,7 +59,9 @@ from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
+from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
+from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.interfaces import parts
 from turnkeeper.interfaces.settings import Settings
 
@@ -65,6 +77,10 @@ class Container(DeclarativeContainer):
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
     transformers: Object[tuple[PlanTransformer, ...]] = Object(())
     """A host's own changes to each plan, in this order."""
+    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(NoChannel)
+    """How channels are looked at outside of turns, to take back what dead ones left there."""
+    on_lost_turn: Object[OnLostTurn] = Object(nobody)
+    """A host's own function that is told of each turn that died with its process."""
 
     # ── the machine ─────────────────────────────────────────────────────────────────────────
     clock = ThreadSafeSingleton(SystemClock)
@@ -103,6 +119,10 @@ class Container(DeclarativeContainer):
     ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
+    notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
+    orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
+    spool = Resource(parts.open_spool, settings, clock)
     keys = ThreadSafeSingleton(
         parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
     )
@@ -118,6 +138,7 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
+    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(ToolRegistry)
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
         PrepareContext,
@@ -131,17 +152,23 @@ class Container(DeclarativeContainer):
     )
     invocation = ThreadSafeSingleton(
         RunInvocation,
-        providers=chat_providers,
-        runner=runner,
-        clock=clock,
-        context=context,
+        ThreadSafeSingleton(
+            InvocationPorts,
+            providers=chat_providers,
+            runner=runner,
+            clock=clock,
+            context=context,
+            windows=ThreadSafeSingleton(parts.windows_of, settings, http, clock, runner),
+            tools=tools,
+            words=catalogue,
+        ),
         limits=settings.provided.limits,
-        windows=ThreadSafeSingleton(parts.windows_of, settings, http, clock, runner),
+        text_rules=settings.provided.text_rules,
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice
     )
-    tools = ThreadSafeSingleton(
+    steps = ThreadSafeSingleton(
         StepTools,
         keys=keys,
         turns=turns,
@@ -152,9 +179,11 @@ class Container(DeclarativeContainer):
         run=invocation,
         open_server_route=server_route,
         unreachable_s=settings.provided.unreachable_s,
+        tools=tools,
+        spool=spool,
     )
     conclude = ThreadSafeSingleton(ConcludeTurn, catalogue=catalogue, clock=clock)
-    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal)
+    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal, spool=spool)
     end = ThreadSafeSingleton(EndTurn, conclude=conclude, settle=settle)
     rules = ThreadSafeSingleton(
         TurnRules,
@@ -162,7 +191,7 @@ class Container(DeclarativeContainer):
         limits=settings.provided.limits,
         channel_wait_s=settings.provided.channel_wait_s,
     )
-    run_turn = ThreadSafeSingleton(RunGenerationTurn, plan=plan, tools=tools, end=end, rules=rules)
+    run_turn = ThreadSafeSingleton(RunGenerationTurn, plan=plan, tools=steps, end=end, rules=rules)
 
     # ── around the turns ────────────────────────────────────────────────────────────────────
     running = ThreadSafeSingleton(
@@ -174,6 +203,19 @@ class Container(DeclarativeContainer):
         attrgetter("measures"), stores
     )
     keep_measures = ThreadSafeSingleton(KeepMeasures, counter=counter, measures=measures)
+    feed_spool = ThreadSafeSingleton(
+        FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
+    )
+    prune = ThreadSafeSingleton(Prune, old=old_turns)
+    sweep = ThreadSafeSingleton(parts.sweep_of, orphans, journal, channel_reader, on_lost_turn)
+    sweeper = ThreadSafeSingleton(
+        Sweeper,
+        feed=feed_spool,
+        sweep=sweep,
+        runner=runner,
+        clock=clock,
+        every_s=settings.provided.sweep_every_s,
+    )
     heartbeat = ThreadSafeSingleton(
         Heartbeat,
         running=running,
@@ -181,7 +223,10 @@ class Container(DeclarativeContainer):
         settle=settle,
         runner=runner,
         clock=clock,
-        also=List(keep_measures.provided.flush),
+        also=List(keep_measures.provided.flush, feed_spool.provided.flush),
+    )
+    answer_press = ThreadSafeSingleton(
+        AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner
     )
     configure = ThreadSafeSingleton(
         Configure,
@@ -196,7 +241,7 @@ class Container(DeclarativeContainer):
     )
 
 
-LAST_FIRST = ("postgres_stores", "runner", "http", "engine", "database_url")
+LAST_FIRST = ("postgres_stores", "runner", "spool", "http", "engine", "database_url")
 """What is closed, in this order: nothing is closed before what still uses it."""
 
 

@@ -9,6 +9,9 @@ from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.notices import MemoryNotices
+from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
+from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
@@ -37,6 +40,9 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         journal=journal,
         signals=MemorySignals(register),
         measures=MemoryTokenMeasures(),
+        notices=MemoryNotices(clock),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
+        orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )
 
 

@@ -1,17 +1,25 @@
 """How each part is made of the settings. Database code is imported only where it is needed."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from socket import gethostname
 from types import MappingProxyType
 from typing import Any
 
+from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
+from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.vault import Vault
+from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_report import OnLostTurn
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
@@ -36,6 +44,7 @@ from turnkeeper.infrastructure.providers.registry import (
     register_installed,
     register_openai_compatible,
 )
+from turnkeeper.infrastructure.spool import FileSpool
 from turnkeeper.infrastructure.threads import ThreadRunner
 from turnkeeper.infrastructure.vault import AesGcmVault
 from turnkeeper.interfaces.settings import Settings
@@ -216,6 +225,29 @@ def memory_of(vault: Vault, clock: Clock) -> Stores:
     from turnkeeper.interfaces.memory_stores import memory_stores
 
     return memory_stores(vault=vault, clock=clock)
+
+
+def open_spool(settings: Settings, clock: Clock) -> Iterator[Spool]:
+    """What outlives this process where the store may be away; a store in memory never is."""
+    if settings.store == "memory":
+        yield NoSpool()
+        return
+    spool = FileSpool(settings.data_folder / "spool", clock=clock)
+    yield spool
+    spool.close()
+
+
+def sweep_of(
+    orphans: Orphans, journal: Journal, reader: ChannelReader, on_lost_turn: OnLostTurn
+) -> SweepOrphans:
+    """Sweeps under the name of this process."""
+    return SweepOrphans(
+        orphans=orphans,
+        journal=journal,
+        reader=reader,
+        by=f"{gethostname()}:{os.getpid()}",
+        on_lost_turn=on_lost_turn,
+    )
 
 
 def keys_of(

@@ -8,6 +8,9 @@ from turnkeeper.infrastructure.postgres.journal import PostgresJournal
 from turnkeeper.infrastructure.postgres.key_ring import PostgresKeyRing
 from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
+from turnkeeper.infrastructure.postgres.notices import PostgresNotices
+from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
+from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
@@ -29,5 +32,8 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         journal=PostgresJournal(engine),
         signals=signals,
         measures=PostgresTokenMeasures(engine),
+        notices=PostgresNotices(engine),
+        old=PostgresOldTurns(engine),
+        orphans=PostgresOrphans(engine),
         close=signals.close,
     )

@@ -13,12 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
+from turnkeeper.domain.text_rules import LEAST_DEDUPE_CHARS, TextRules
 from turnkeeper.infrastructure.data_folder import default_data_folder
 from turnkeeper.infrastructure.master_secrets import MasterSecrets, secrets_from
 
 PREFIX = "TURNKEEPER_"
 POLICY = TurnPolicy()
 LIMITS = TimeLimits()
+TEXT = TextRules()
 OUTPUT_CAPS = (
     ("openrouter", "openrouter_max_output_tokens"),
     ("google", "google_max_output_tokens"),
@@ -65,6 +67,7 @@ class Settings(BaseSettings):
         allowed_hosts: Hosts, or host:port, that members' endpoints may name although they are not
             public.
         live_limits: Whether providers are asked for their models' limits, beside the turns.
+        sweep_every_s: How often dead turns are swept up after, beside the turns; 0 never.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
@@ -96,6 +99,7 @@ class Settings(BaseSettings):
     base_urls: dict[str, str] = {}
     allowed_hosts: tuple[str, ...] = ()
     live_limits: bool = True
+    sweep_every_s: Wait = 300.0
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)
@@ -116,6 +120,15 @@ class Settings(BaseSettings):
     last_first_progress_s: Seconds = LIMITS.last_first_progress_s
     attempt_s: Seconds = LIMITS.attempt_s
     turn_s: Seconds = LIMITS.turn_s
+    reasoning_is_progress: bool = LIMITS.reasoning_is_progress
+    min_chars_per_s: Wait = LIMITS.min_chars_per_s
+    pace_window_s: Seconds = LIMITS.pace_window_s
+    hold_chars: Annotated[int, Field(ge=0)] = TEXT.hold_chars
+    hold_s: Wait = TEXT.hold_s
+    stand_alone_chars: Count = TEXT.stand_alone_chars
+    capture_details: bool = TEXT.capture_details
+    dedupe_from: Annotated[int, Field(ge=LEAST_DEDUPE_CHARS)] | None = TEXT.dedupe_from
+    most_messages: Annotated[int, Field(ge=0)] = TEXT.most_messages
     silence_ms: Milliseconds = Field(
         default=int(LIMITS.silence_s * 1000), validation_alias="STREAM_SDK_CALL_TIMEOUT_MS"
     )
@@ -182,18 +195,34 @@ class Settings(BaseSettings):
         return TurnPolicy(**{name: getattr(self, name) for name in names})
 
     @property
+    def text_rules(self) -> TextRules:
+        """What is shown of an answer, and when."""
+        names = [one.name for one in fields(TextRules) if one.name != "speakers"]
+        return TextRules(**{name: getattr(self, name) for name in names})
+
+    @property
     def limits(self) -> TimeLimits:
         """How long things may take."""
         return TimeLimits(
             connect_s=self.connect_s,
             first_progress_s=self.first_progress_s,
-            last_first_progress_s=self.last_first_progress_s,
+            last_first_progress_s=self._last_first_progress_s,
             silence_s=self.silence_ms / 1000,
+            reasoning_is_progress=self.reasoning_is_progress,
+            min_chars_per_s=self.min_chars_per_s,
+            pace_window_s=self.pace_window_s,
             attempt_s=self.attempt_s,
             turn_s=self.turn_s,
             settle_s=self.settle_ms / 1000,
             tool_s=self.tool_ms / 1000,
         )
+
+    @property
+    def _last_first_progress_s(self) -> float:
+        """Unless it was set: no less patience for the first word than for any later one."""
+        if "last_first_progress_s" in self.model_fields_set:
+            return self.last_first_progress_s
+        return max(self.last_first_progress_s, self.silence_ms / 1000)
 
     @property
     def output_caps(self) -> tuple[tuple[str, int], ...]:

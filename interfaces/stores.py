@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.old_turns import OldTurns
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -30,4 +33,7 @@ class Stores:
     journal: Journal
     signals: Signals
     measures: TokenMeasures
+    notices: Notices
+    orphans: Orphans
+    old: OldTurns
     close: Callable[[], None] = lambda: None

@@ -11,6 +11,7 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.running_turns import RunningTurn
+from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import Closed
 from turnkeeper.domain.events import Entry
@@ -40,6 +41,7 @@ class Turnkeeper:
         self._journal = container.journal()
         self._configure = container.configure()
         self._clock = container.clock()
+        self._sweeper = container.sweeper()
         self._closing = Lock()  # guards the one below; whoever comes second waits for the first
         self._is_closed = False
 
@@ -50,7 +52,7 @@ class Turnkeeper:
         Args:
             settings: What the environment says, if None.
             overrides: Adapters to use in place of the built-in ones, by their names in
-                `interfaces.container`, such as ``dice`` or ``chat_providers``.
+                `interfaces.container`, such as ``dice``, ``channel_reader`` or ``on_lost_turn``.
 
         Raises:
             SettingsError: A setting makes no sense.
@@ -60,7 +62,9 @@ class Turnkeeper:
         try:
             container.schema()
             container.keep_measures().load()
-            return cls(container)
+            keeper = cls(container)
+            container.sweeper().start()
+            return keeper
         except BaseException:
             shut_down(container)
             raise
@@ -133,6 +137,17 @@ class Turnkeeper:
         self._check_open()
         self._heartbeat.flush()
         return self._journal.recent(limit)
+
+    def sweep(self) -> SweepReport:
+        """Sweep up after turns whose process died, now; says what was found.
+
+        It is also done when a turnkeeper opens, and each `sweep_every_s`.
+
+        Raises:
+            StoreError: The store is away.
+        """
+        self._check_open()
+        return self._sweeper()
 
     def close(self, drain_s: float = DRAIN_S) -> None:
         """Take no new turns, let the running ones end, stop the rest, and give everything back.

@@ -13,12 +13,23 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.providers import Providers
 from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
+from turnkeeper.application.ports.tools import Tools, ToolUse
 from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.conversation import ToolSpec
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.secret import Secret
-from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, StreamFailed, TextDelta
+from turnkeeper.domain.stream import (
+    Finished,
+    FinishReason,
+    StreamEvent,
+    StreamFailed,
+    TextDelta,
+    ToolCallDelta,
+)
+from turnkeeper.domain.tools import ToolResult, ToolRules
+from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.threads import ThreadStop
 
 T = TypeVar("T")
@@ -116,6 +127,45 @@ def hangs(*pieces: str, until: Event | None = None) -> Script:
         yield Finished(reason=FinishReason.STOP)
 
     return script
+
+
+def calls(
+    *asked: tuple[str, str], said: str = "", finish: FinishReason = FinishReason.TOOL_CALLS
+) -> Script:
+    """Some text, then tool calls: pairs of name and arguments."""
+
+    def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
+        if said:
+            yield TextDelta(said)
+        for index, (name, arguments) in enumerate(asked):
+            yield ToolCallDelta(index=index, call_id=f"c{index}", name=name, arguments=arguments)
+        yield Finished(reason=finish)
+
+    return script
+
+
+RunTool = Callable[[str, ToolUse], ToolResult]
+
+
+class ScriptedTools(Tools):
+    """Tools that do what they are told to, and remember what they were called with."""
+
+    def __init__(self, rules: dict[str, ToolRules] | None = None, **tools: RunTool) -> None:
+        self._lock = Lock()  # guards the list
+        self._rules = rules or {}
+        self._tools = tools
+        self.ran: list[tuple[str, str]] = []
+
+    def offered(self, request: TurnRequest) -> tuple[ToolSpec, ...]:
+        return tuple(ToolSpec(name=name) for name in self._tools)
+
+    def rules(self, name: str) -> ToolRules:
+        return self._rules.get(name, ToolRules())
+
+    def run(self, name: str, arguments_json: str, use: ToolUse) -> ToolResult:
+        with self._lock:
+            self.ran.append((name, arguments_json))
+        return self._tools[name](arguments_json, use)
 
 
 class ScriptedProvider(ChatProvider):

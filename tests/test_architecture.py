@@ -24,6 +24,7 @@ FOREIGN = (
     "structlog",
     "tiktoken",
     "urllib3",
+    "waitress",
 )
 
 

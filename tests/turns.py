@@ -16,10 +16,11 @@ from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
-from turnkeeper.application.run_invocation import RunInvocation
+from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.contract import Bounds, breaches
@@ -27,9 +28,11 @@ from turnkeeper.domain.events import Entry, Event
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import FallbackEntry, ModelEntry
+from turnkeeper.domain.policy import ToolPolicy
 from turnkeeper.domain.rotation import KeyHealth, KeyId
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.master_secrets import MasterSecrets
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
@@ -112,6 +115,9 @@ class Bench:
         transformers: tuple[PlanTransformer, ...] = (),
         runner: Runner | None = None,
         turn_store: type[MemoryTurnStore] = MemoryTurnStore,
+        tools: Tools = NoTools(),
+        tool_policy: ToolPolicy = ToolPolicy(),
+        text_rules: TextRules = TextRules(),
     ) -> None:
         self.provider = provider
         self.clock = clock or FrozenClock()
@@ -120,6 +126,7 @@ class Bench:
         self.settings = FixedSettings(server or a_server("alpha", "beta"), user or a_user(), models)
         self.runner = runner or ThreadRunner(settle_s=0.5)
         self.turn_store = turn_store
+        self.tools, self.tool_policy, self.text_rules = tools, tool_policy, text_rules
         self.recorder = Recorder("none", self.clock)
         self.server_keys = self._save(SERVER, "s", server_keys)
         self.user_keys = self._save(USER, "u", user_keys)
@@ -150,12 +157,19 @@ class Bench:
         )
         context = PrepareContext()
         providers = OneProvider(self.provider)
-        run = RunInvocation(
+        ports = InvocationPorts(
             providers=providers,
             runner=self.runner,
             clock=self.clock,
             context=context,
+            tools=self.tools,
+            words=WordBook(),
+        )
+        run = RunInvocation(
+            ports,
             limits=self.rules.limits,
+            tool_policy=self.tool_policy,
+            text_rules=self.text_rules,
         )
         tools = StepTools(
             keys=self.keys,
@@ -166,6 +180,7 @@ class Bench:
             context=context,
             run=run,
             open_server_route=OpenServerRoute(known=known, turns=self.turns, plan=plan, dice=dice),
+            tools=self.tools,
         )
         self.settle = SettleTurn(turns=self.turns, journal=self.journal)
         conclude = ConcludeTurn(catalogue=WordBook(), clock=self.clock)

@@ -7,7 +7,7 @@ from typing import Protocol
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.conversation import ToolSpec
 from turnkeeper.domain.outcome import Delivery
-from turnkeeper.domain.tools import ToolResult, ToolRules
+from turnkeeper.domain.tools import ToolFailed, ToolResult, ToolRules
 from turnkeeper.domain.turn import TurnRequest
 
 
@@ -53,3 +53,16 @@ class Tools(Protocol):
             Cancelled: The tool heeded its stop.
         """
         ...
+
+
+class NoTools(Tools):
+    """An installation without tools."""
+
+    def offered(self, request: TurnRequest) -> tuple[ToolSpec, ...]:
+        return ()
+
+    def rules(self, name: str) -> ToolRules:
+        return ToolRules()
+
+    def run(self, name: str, arguments_json: str, use: ToolUse) -> ToolResult:
+        return ToolFailed(message=f"there is no tool {name!r} here", ran=False)

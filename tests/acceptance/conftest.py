@@ -4,10 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 from fakes import FrozenClock, InlineRunner, ScriptedProvider
+from streets import WAYS, Street
 from turns import Bench, Benches
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Runner
+from turnkeeper.infrastructure.http import HttpClient
+from turnkeeper.infrastructure.wall.server import Wall
 
 
 @pytest.fixture
@@ -30,3 +33,15 @@ def bench() -> Iterator[Benches]:
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="module", params=WAYS, ids=[way.name for way in WAYS])
+def street(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Street]:
+    http = HttpClient(user_agent="turnkeeper-tests", connect_timeout_s=2.0)
+    with Wall(dialects=(request.param.dialect,)) as wall:
+        street = Street(request.param, wall, http, tmp_path_factory.mktemp("street"))
+        yield street
+        street.close()
+    http.close()

@@ -273,7 +273,7 @@ class TestTwoModelsAndTheFirstTimesOut:
         result = turn.run()
 
         assert (result.status, turn.sink.channel.text) == (TurnStatus.COMPLETED, "Hello.")
-        assert [event.effect for event in turn.of("EffectFailed")] == ["settle"]  # type: ignore[union-attr]
+        assert [event.effect for event in turn.of("EffectFailed")] == ["abandoned stream"]  # type: ignore[union-attr]
 
     def test_a_stream_that_completes_while_it_settles_is_the_answer(self, bench: Benches) -> None:
         """13.5. Ours: an answer that is whole within the settle time is the answer; it is not

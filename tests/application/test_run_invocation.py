@@ -9,7 +9,7 @@ from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.recorder import Recorder
-from turnkeeper.application.run_invocation import RunInvocation
+from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.conversation import Conversation, Item, Role
@@ -52,14 +52,14 @@ def sent(window: int | None, plan: SmallPlan) -> Conversation:
         recorder=Recorder("turn", clock),
         mailbox=Mailbox(),
     )
-    run = RunInvocation(
+    ports = InvocationPorts(
         providers=OneProvider(provider),
         runner=bench.runner,
         clock=clock,
         context=PrepareContext(),
-        limits=TimeLimits(),
         windows={"wall": plan},
     )
+    run = RunInvocation(ports, limits=TimeLimits())
     prepared = Prepared(attempt_no=0, conversation=HISTORY, max_output_tokens=500)
     step = Step(attempt_no=0, lease=a_lease(), prepared=prepared)
     poster = Poster(stage=stage, ledger=bench.ledger, epoch=1)

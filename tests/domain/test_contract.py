@@ -249,6 +249,31 @@ def test_a_planted_fault_is_found_by_its_rule(name: str) -> None:
     assert tuple(dict.fromkeys(breach.rule for breach in found)) == fault.rules
 
 
+STRAY = ev.MessagePosted(invocation_no=0, message_id="stray", origin="stream", chars=1)
+
+
+@pytest.mark.parametrize(
+    "fate",
+    [
+        ev.MessageTakenBack(message_id="stray", late=True),
+        ev.MessageStuck(message_id="stray", cause="no permission"),
+    ],
+)
+def test_a_message_that_outlived_its_turn_breaks_no_rule_where_its_fate_is_known(
+    fate: ev.Event,
+) -> None:
+    assert breaches(spoilt(lent(), lambda events: [*events, STRAY, fate])) == ()
+
+
+def test_one_that_remains_is_found() -> None:
+    found = breaches(spoilt(lent(), lambda events: [*events, STRAY]))
+
+    assert {breach.rule for breach in found} == {
+        "nothing_superseded_remains",
+        "nothing_of_an_ended_invocation_appears_later",
+    }
+
+
 def test_a_missing_entry_is_found() -> None:
     first, _, *others = lent()
 
@@ -279,3 +304,12 @@ def test_no_rule_is_without_a_fault() -> None:
         "the_journal_has_no_gaps",
         "no_attempt_exceeds_its_keys_and_invocations",
     }
+
+
+def test_what_a_sweep_adds_is_not_the_turns_own() -> None:
+    journal = failed()
+    swept = ev.TurnSwept(by="another", silent_s=61.0, last_seq=3)
+
+    entry = replace(journal[-1], seq=ev.SWEPT_SEQ + 1, event=swept)
+
+    assert breaches((*journal, entry)) == ()

@@ -279,6 +279,22 @@ class TestConnections:
             client.close()
             assert gone.wait(WAIT_S)
 
+    def test_it_closes_them_also_where_somebody_holds_on_to_a_reply(self) -> None:
+        client, gone = HttpClient(user_agent="turnkeeper/test"), Event()
+
+        def talk(peer: Peer) -> None:
+            peer.receive()
+            peer.send(reply(b"a"))
+            peer.wait_for_close()
+            gone.set()
+
+        with serving(talk) as server:
+            request = HttpRequest(url=server.url)
+            held = client.post_stream(request, stop=ThreadStop(), read_timeout_s=WAIT_S)
+            assert b"".join(held.chunks()) == b"a"
+            client.close()
+            assert gone.wait(WAIT_S)
+
 
 class TestPinnedAddress:
     def test_it_is_connected_to_and_the_name_stays_in_the_request(self, client: HttpClient) -> None:

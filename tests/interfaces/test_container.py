@@ -64,7 +64,7 @@ def test_an_adapter_is_swapped_by_its_name(tmp_path: Path) -> None:
     container = built(Settings(store="memory", data_dir=tmp_path), {"turns": turns})
 
     assert container.turns() is turns
-    assert not isinstance(container.tools().turns, MemoryTurnStore)
+    assert not isinstance(container.steps().turns, MemoryTurnStore)
     shut_down(container)
 
 

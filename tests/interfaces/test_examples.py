@@ -9,8 +9,8 @@ import pytest
 from keepers import ask_the_wall
 
 from turnkeeper.domain.outcome import TurnStatus
-from turnkeeper.infrastructure.wall.answer import Answer
-from turnkeeper.infrastructure.wall.behaviour import Refuse
+from turnkeeper.infrastructure.wall.answer import Answer, ToolCall
+from turnkeeper.infrastructure.wall.behaviour import CutAfter, Refuse
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -83,3 +83,22 @@ def test_the_bot_says_what_went_wrong_where_nobody_answers(keeper: Turnkeeper, w
 
     assert [channel for channel, _ in said] == ["room"]
     assert said[0][1].startswith("No answer this time")
+
+
+def test_the_tools_are_run_once_though_the_model_breaks_off(wall: Wall, tmp_path: Path) -> None:
+    tools = example("tools")
+    asks = Answer(
+        tool_calls=(
+            ToolCall(name="remind", arguments=('{"text":"tea"}',)),
+            ToolCall(name="roll", arguments=("{}",)),
+        ),
+    )
+    wall.script((asks, CutAfter(of=Answer(text="You have a"), tokens=1), Answer(text="A five.")))
+
+    with Turnkeeper.open(Settings(store="memory", data_dir=tmp_path), tools=tools.tools) as keeper:
+        ask_the_wall(keeper, wall.base_url, key="sk-alpha")
+        answer = tools.play(keeper, "Roll.", server_id="guild")
+
+    assert answer == "A five."
+    assert list(tools.reminders.values()) == ["tea"]
+    assert b"kept" in wall.seen[-1].raw

@@ -42,6 +42,28 @@ def test_without_an_environment_the_policies_have_their_own_defaults() -> None:
     assert settings.limits == TimeLimits()
 
 
+@pytest.mark.parametrize(
+    ("variables", "patience_s"),
+    [
+        ({"STREAM_SDK_CALL_TIMEOUT_MS": "45000"}, 300.0),
+        ({"STREAM_SDK_CALL_TIMEOUT_MS": "400000"}, 400.0),
+        (
+            {
+                "STREAM_SDK_CALL_TIMEOUT_MS": "400000",
+                "TURNKEEPER_LAST_FIRST_PROGRESS_S": "60",
+            },
+            60.0,
+        ),
+    ],
+    ids=["less", "more", "set apart"],
+)
+def test_the_first_word_has_no_less_time_than_any_later_one_unless_that_is_set(
+    variables: dict[str, str], patience_s: float
+) -> None:
+    with environment(**variables):
+        assert Settings().limits.last_first_progress_s == patience_s
+
+
 def test_every_field_of_the_policy_but_the_servers_own_is_a_setting() -> None:
     names = {field.name for field in fields(TurnPolicy)}
 
@@ -57,6 +79,9 @@ def test_every_field_of_the_policy_but_the_servers_own_is_a_setting() -> None:
         ("SEND_FAILURE_RETRY_MINUTES", "2", "unreachable_s", 120.0),
         ("OPENROUTER_APP_ATTRIBUTION_ENABLED", "false", "openrouter_attribution", False),
         ("TURNKEEPER_FIRST_PROGRESS_S", "3.5", "limits.first_progress_s", 3.5),
+        ("TURNKEEPER_REASONING_IS_PROGRESS", "false", "limits.reasoning_is_progress", False),
+        ("TURNKEEPER_MIN_CHARS_PER_S", "2.5", "limits.min_chars_per_s", 2.5),
+        ("TURNKEEPER_PACE_WINDOW_S", "20", "limits.pace_window_s", 20.0),
         ("TURNKEEPER_MAX_KEYS", "5", "policy.max_keys", 5),
         ("TURNKEEPER_MAX_TURNS", "7", "max_turns", 7),
         ("TURNKEEPER_DATA_DIR", "/somewhere", "data_folder", Path("/somewhere")),

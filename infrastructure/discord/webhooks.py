@@ -81,13 +81,19 @@ class Webhooks:
             self._keep(owner, webhook)
             return webhook
 
-    def known(self, owner: Owner, channel_id: str, webhook_id: str) -> Webhook | None:
+    def known(self, webhook_id: str) -> Webhook | None:
         """The webhook with this id, if its token is known."""
-        temporary = self._temporary.get(webhook_id)
-        shared = temporary or self._remembered(owner, channel_id)
-        return shared if shared is not None and shared.id == webhook_id else None
+        with self._lock:
+            if webhook_id in self._dead:
+                return None
+            remembered = (*self._temporary.values(), *self._shared.values())
+        found = next((one for one in remembered if one.id == webhook_id), None)
+        if found is None:
+            with suppress(StoreError, VaultError):  # the bot may manage without
+                found = self._store.find(webhook_id)
+        return found
 
-    def drop(self, owner: Owner, webhook: Webhook) -> None:
+    def drop(self, webhook: Webhook) -> None:
         """Never use it again: Discord says that it is gone, and minds being asked twice."""
         with self._lock:
             self._dead.add(webhook.id)
@@ -95,7 +101,7 @@ class Webhooks:
             if self._shared.get(webhook.channel_id) == webhook:
                 del self._shared[webhook.channel_id]
         with suppress(StoreError):  # whoever loads it finds out the same
-            self._store.drop(owner, webhook)
+            self._store.drop(webhook.id)
 
     def make_temporary(self, channel_id: str, name: str, *, deadline: Deadline = NEVER) -> Webhook:
         """Make one for a turn; give it to `release` afterwards.
@@ -126,6 +132,7 @@ class Webhooks:
             self._temporary.pop(webhook.id, None)
             if webhook.id in self._dead:
                 return
+            self._dead.add(webhook.id)
         try:
             self._client.make(calls.delete_webhook(webhook.id), deadline=deadline)
         except DiscordError as error:

@@ -75,6 +75,11 @@ class Settings(BaseSettings):
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
             the one kept in the data folder.
+        openrouter_attribution: Whether OpenRouter is told which app asks.
+        openrouter_max_output_tokens: The most output that OpenRouter is asked for, if it is set.
+        google_max_output_tokens: The most output that Google is asked for, if it is set.
+        anthropic_max_output_tokens: The most output that Anthropic is asked for, if it is set.
+        send_failure_retry_minutes: How long a channel in which nobody can be reached is left alone.
 
     Raises:
         SettingsError: A value makes no sense; the message names the variable.

@@ -17,6 +17,7 @@ from turnkeeper.infrastructure.telemetry.event_fields import fields_of, level_of
 
 LEVELS = ("debug", "info", "warning", "error")
 FIRST = ("timestamp", "level", "event", "turn_id", "seq", "at_s")
+_TEXT = structlog.processors.LogfmtRenderer(key_order=FIRST, bool_as_flag=False)
 
 
 class EventLog:
@@ -44,7 +45,7 @@ class EventLog:
             structlog.WriteLogger(out or sys.stderr),
             processors=[
                 structlog.processors.add_log_level,
-                _json if as_json else structlog.processors.LogfmtRenderer(key_order=FIRST),
+                *((_json,) if as_json else (_flat, _TEXT)),
             ],
             wrapper_class=structlog.BoundLogger,
             context_class=dict,
@@ -76,3 +77,16 @@ def _unlike_its_own(said: dict[str, Any]) -> dict[str, Any]:
 def _json(logger: object, method: str, event: MutableMapping[str, Any]) -> str:
     first = {name: event[name] for name in FIRST if name in event}
     return orjson.dumps(first | dict(event)).decode()
+
+
+def _flat(logger: object, method: str, event: MutableMapping[str, Any]) -> dict[str, Any]:
+    """Without lists, maps and what says nothing."""
+    flat: dict[str, Any] = {}
+    for name, value in event.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}_{part}": one for part, one in value.items()}
+        elif isinstance(value, list):
+            flat |= {name: ",".join(map(str, value))} if value else {}
+        elif value not in (None, ""):
+            flat[name] = value
+    return flat

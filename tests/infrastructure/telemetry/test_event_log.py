@@ -122,6 +122,15 @@ def test_text_is_pairs_on_one_line(aside: Aside) -> None:
     assert "a\\nb" in line
 
 
+def test_text_has_no_lists_and_nothing_that_says_nothing(aside: Aside) -> None:
+    first, second, *_ = written(aside, rescued(), as_json=False).splitlines()
+
+    assert "attempts=wall:model-0,wall:model-1 " in first
+    assert "failure_kind=rate_limit failure_status=429 reply_chars=0" in second
+    assert "resting" not in first
+    assert "response_model" not in second
+
+
 def test_levels_are_those_that_can_be_set() -> None:
     from turnkeeper.interfaces.settings import Settings
 

@@ -59,7 +59,6 @@ from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
-from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.interfaces import parts, telemetry
@@ -77,8 +76,6 @@ class Container(DeclarativeContainer):
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
     transformers: Object[tuple[PlanTransformer, ...]] = Object(())
     """A host's own changes to each plan, in this order."""
-    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(NoChannel)
-    """How channels are looked at outside of turns, to take back what dead ones left there."""
     on_lost_turn: Object[OnLostTurn] = Object(nobody)
     """A host's own function that is told of each turn that died with its process."""
 
@@ -124,6 +121,15 @@ class Container(DeclarativeContainer):
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
     spool = Resource(parts.open_spool, settings, clock)
+    webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
+    discord_bot = ThreadSafeSingleton(parts.bot_of, settings, clock, runner, notices, webhooks)
+    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(
+        parts.reader_of, settings, discord_bot.provider
+    )
+    """How channels are looked at outside of turns, to take back what dead ones left there."""
+    expire_notices = ThreadSafeSingleton(
+        parts.expiry_of, settings, discord_bot.provider, notices, clock
+    )
     keys = ThreadSafeSingleton(
         parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
     )
@@ -236,7 +242,7 @@ class Container(DeclarativeContainer):
         settle=settle,
         runner=runner,
         clock=clock,
-        also=List(keep_measures.provided.flush, feed_spool.provided.flush),
+        also=List(keep_measures.provided.flush, feed_spool.provided.flush, expire_notices),
     )
     answer_press = ThreadSafeSingleton(
         AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner

@@ -17,6 +17,7 @@ from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.infrastructure.memory.webhook_store import MemoryWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
 
@@ -41,6 +42,7 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         signals=MemorySignals(register),
         measures=MemoryTokenMeasures(),
         notices=MemoryNotices(clock),
+        webhooks=MemoryWebhookStore(),
         old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )

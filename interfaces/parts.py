@@ -14,6 +14,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
+from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.spool import NoSpool, Spool
@@ -28,6 +29,7 @@ from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
 from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
+from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
 from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
 from turnkeeper.infrastructure.providers.dialects import DIALECTS
@@ -257,3 +259,32 @@ def keys_of(
     if not environment_keys:
         return ring
     return EnvironmentKeyRing(ring, vault=vault, keys=environment_keys, clock=clock)
+
+
+def bot_of(settings: Settings, *needs: Any) -> Any:
+    """The Discord bot; its code is imported only where there is one."""
+    from turnkeeper.interfaces import discord
+
+    return discord.bot_of(settings, *needs)
+
+
+def reader_of(settings: Settings, bot: Any) -> ChannelReader:
+    """How channels are looked at outside of turns; not at all where there is no bot."""
+    if settings.discord_token is None:
+        return NoChannel()
+    from turnkeeper.interfaces import discord
+
+    return discord.reader_of(bot())
+
+
+def expiry_of(settings: Settings, bot: Any, notices: Notices, clock: Clock) -> Callable[[], None]:
+    """What takes the buttons of old notices out of use, now and then."""
+    if settings.discord_token is None:
+        return _no_buttons
+    from turnkeeper.interfaces import discord
+
+    return discord.expiry_of(bot(), notices, clock)
+
+
+def _no_buttons() -> None:
+    """There is no bot, and so there are no buttons."""

@@ -16,6 +16,7 @@ from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsSt
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
+from turnkeeper.infrastructure.postgres.webhook_store import PostgresWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
 
@@ -33,6 +34,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         signals=signals,
         measures=PostgresTokenMeasures(engine),
         notices=PostgresNotices(engine),
+        webhooks=PostgresWebhookStore(engine, vault=vault),
         old=PostgresOldTurns(engine),
         orphans=PostgresOrphans(engine),
         close=signals.close,

@@ -73,6 +73,8 @@ class Settings(BaseSettings):
         log_level: The quietest line that is written.
         traces: Whether turns become OpenTelemetry spans; where to is up to the host's SDK.
         metrics: Whether turns are counted for `Turnkeeper.metrics_app`.
+        discord_token: Of the bot that speaks in Discord (DISCORD_TOKEN); None for none.
+        discord_url: Where Discord's interface is, with its version; None for Discord itself.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
@@ -114,6 +116,8 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     traces: bool = False
     metrics: bool = False
+    discord_token: str | None = Field(default=None, repr=False, validation_alias="DISCORD_TOKEN")
+    discord_url: str | None = None
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)

@@ -14,6 +14,7 @@ from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Stores:
     signals: Signals
     measures: TokenMeasures
     notices: Notices
+    webhooks: WebhookStore
     orphans: Orphans
     old: OldTurns
     close: Callable[[], None] = lambda: None

@@ -151,6 +151,17 @@ class Turnkeeper:
         self._check_open()
         return self._sweeper()
 
+    def discord_sink(self) -> Sink:
+        """A sink for one turn in Discord, as the bot whose token is set.
+
+        Raises:
+            SettingsError: No token is set.
+        """
+        from turnkeeper.infrastructure.discord.sink import DiscordSink
+
+        self._check_open()
+        return DiscordSink(self._container.discord_bot())
+
     def metrics_app(self) -> WsgiApp:
         """A WSGI app that shows Prometheus this process's metrics, at every path.
 

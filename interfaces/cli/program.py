@@ -11,6 +11,7 @@ from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
+from turnkeeper.interfaces.cli.discord import discord
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain, turns
@@ -72,7 +73,19 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
 
 
 _SETUP = (key, model, fallback, randomizer)
-_UPKEEP = (migrate, db, doctor, secrets, explain, turns, sweep, prune, interactions, metrics)
+_UPKEEP = (
+    migrate,
+    db,
+    doctor,
+    secrets,
+    explain,
+    turns,
+    sweep,
+    prune,
+    interactions,
+    metrics,
+    discord,
+)
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
 

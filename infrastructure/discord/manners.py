@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from turnkeeper.infrastructure.discord.content import MAX_CHARS
 
 SHORTEST_EDIT_INTERVAL_S = 1.0
-NOTICE_BUTTON = "fallback_notice_details"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,13 +37,14 @@ def card(spoken: Spoken, *, colour: int) -> Payload:
     return {"embeds": [embed], "allowed_mentions": pinging_nobody()}
 
 
-def button(label: str, custom_id: str) -> Payload:
+def button(label: str, custom_id: str, *, is_disabled: bool = False) -> Payload:
     """A message that is one button."""
-    press = {
+    press: Payload = {
         "type": _BUTTON,
         "style": _SECONDARY,
         "label": fitted(label, _LABEL_CHARS),
         "custom_id": custom_id,
+        "disabled": is_disabled,
     }
     return {
         "components": [{"type": _ACTION_ROW, "components": [press]}],

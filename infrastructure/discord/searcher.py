@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SinkError
@@ -9,7 +10,7 @@ from turnkeeper.infrastructure.discord import calls
 from turnkeeper.infrastructure.discord.client import DiscordClient
 from turnkeeper.infrastructure.discord.patience import Patience
 from turnkeeper.infrastructure.discord.payloads import Payload
-from turnkeeper.infrastructure.discord.place import Place
+from turnkeeper.infrastructure.discord.place import id_of
 from turnkeeper.infrastructure.discord.snowflake import is_snowflake
 
 PAUSES_S = (1.0, 2.0)
@@ -44,7 +45,7 @@ class Searcher:
         if not content or not self._latest:
             return None
         patience = Patience(self._clock, deadline=deadline, stop=None)
-        call = calls.list_messages(self._place.id, limit=_LATEST)
+        call = calls.list_messages(id_of(self._place), limit=_LATEST)
         try:
             for pause_s in PAUSES_S:
                 patience.rest(pause_s, "a look at what was posted")

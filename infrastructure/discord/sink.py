@@ -3,23 +3,29 @@
 import secrets
 from dataclasses import dataclass, replace
 
+from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.application.ports.sink import Sink, Spoken, Target
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.errors import SinkError
+from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.notice import NoticeDetails, NoticePlace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
-from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.press import DETAILS_BUTTON
 from turnkeeper.domain.turn import TurnRequest, TurnResult
-from turnkeeper.infrastructure.discord import calls, payloads
+from turnkeeper.infrastructure.discord import payloads
 from turnkeeper.infrastructure.discord.bot import Bot
-from turnkeeper.infrastructure.discord.call import Call
 from turnkeeper.infrastructure.discord.content import is_visible
+from turnkeeper.infrastructure.discord.edits import edit_of
 from turnkeeper.infrastructure.discord.errors import NothingToShow
-from turnkeeper.infrastructure.discord.manners import NOTICE_BUTTON
 from turnkeeper.infrastructure.discord.nonces import Nonces
 from turnkeeper.infrastructure.discord.payloads import Payload
-from turnkeeper.infrastructure.discord.place import Place
+from turnkeeper.infrastructure.discord.place import (
+    id_of,
+    link_to,
+    place_asked_for,
+    place_of,
+)
 from turnkeeper.infrastructure.discord.searcher import Searcher
 from turnkeeper.infrastructure.discord.snowflake import is_snowflake
 from turnkeeper.infrastructure.discord.speech import Posted, Speech
@@ -34,7 +40,7 @@ _PASSES = frozenset({FailureKind.RATE_LIMIT, FailureKind.TIMEOUT, FailureKind.OV
 class _Stage:
     """What `prepare` made for the turn."""
 
-    owner: Owner
+    request: TurnRequest
     place: Place
     speech: Speech
     take_back: TakeBack
@@ -68,6 +74,7 @@ class DiscordSink(Sink):
             avatar_url=voice.avatar_url if voice else None,
             max_chars=self._bot.manners.max_chars,
             edit_interval_s=self._bot.manners.edit_interval_s,
+            webhook_is_temporary=voice is not None and voice.is_temporary,
         )
 
     def finalize(self, result: TurnResult) -> None:
@@ -78,9 +85,7 @@ class DiscordSink(Sink):
             return
         self._is_clean = True
         self._stage.typing.end()
-        voice = self._stage.speech.voice
-        if voice is not None and voice.is_temporary:
-            self._bot.webhooks.release(voice.webhook, deadline=self._take_back_deadline())
+        self._stage.speech.end(deadline=self._take_back_deadline())
 
     # ── the answer ──────────────────────────────────────────────────────────────────────────
 
@@ -91,11 +96,18 @@ class DiscordSink(Sink):
         )
         self._nonces.used(nonce, posted.message_id)
         stage.typing.show()
-        return _delivery(posted, stage.place, text=str(payload["content"]), origin=origin)
+        return _delivery(posted, stage, text=str(payload["content"]), origin=origin)
 
     def edit(self, delivery: Delivery, text: str) -> Delivery:
         payload = _visible(text)
-        self._bot.client.make(self._edit(delivery, payload), deadline=self._post_deadline())
+        call = edit_of(
+            delivery.message_id,
+            place_of(delivery),
+            payload,
+            webhook_id=delivery.webhook_id,
+            webhooks=self._bot.webhooks,
+        )
+        self._bot.client.make(call, deadline=self._post_deadline())
         self._prepared.typing.show()
         return replace(delivery, text=str(payload["content"]))
 
@@ -127,15 +139,20 @@ class DiscordSink(Sink):
 
     def notice(self, notice: FallbackNotice, spoken: Spoken) -> None:
         label = spoken.title if is_visible(spoken.title) else notice.model
-        posted = self._announce(
-            payloads.button(label, f"{NOTICE_BUTTON}:{secrets.token_urlsafe(16)}")
+        details = NoticeDetails.of(notice, title=label, text=spoken.text, tips=spoken.tips)
+        posted, stage = self._announce(payloads.button(label, DETAILS_BUTTON)), self._prepared
+        place = NoticePlace(
+            server_id=stage.request.server_id,
+            channel_id=stage.place.channel_id,
+            message_id=posted.message_id,
+            thread_id=stage.place.thread_id,
+            webhook_id=posted.webhook_id,
         )
-        place = self._prepared.place
         try:
-            self._bot.on_notice(posted.message_id, place.id, notice, spoken)
-        except Exception:
-            # A button that tells nothing is worse than none.
-            self.take_back(_delivery(posted, place, text="", origin=Origin.PROGRESS))
+            self._bot.notices.save(place, details)
+        except StoreError:
+            # A button that shows nothing is worse than none.
+            self.take_back(_delivery(posted, stage, text="", origin=Origin.PROGRESS))
             raise
 
     def _say(self, spoken: Spoken, colour: int) -> None:
@@ -156,11 +173,11 @@ class DiscordSink(Sink):
         return self._stage
 
     def _made(self, request: TurnRequest) -> _Stage:
-        bot, place = self._bot, Place.asked_for(request)
+        bot, place = self._bot, place_asked_for(request)
         trigger = request.trigger_id if is_snowflake(request.trigger_id) else None
         searcher = Searcher(bot.client, clock=bot.clock, place=place, since=trigger)
         self._stage = _Stage(
-            owner=request.server,
+            request=request,
             place=place,
             speech=Speech(
                 bot.client,
@@ -170,31 +187,16 @@ class DiscordSink(Sink):
                 place=place,
                 reply_to=trigger,
             ),
-            take_back=TakeBack(bot.client, bot.webhooks, clock=bot.clock, owner=request.server),
+            take_back=TakeBack(bot.client, bot.webhooks, clock=bot.clock),
             typing=TypingIndicator(
                 bot.client,
                 bot.runner,
                 clock=bot.clock,
-                channel_id=place.id,
+                channel_id=id_of(place),
                 is_wanted=bot.manners.shows_typing,
             ),
         )
         return self._stage
-
-    def _edit(self, delivery: Delivery, payload: Payload) -> Call:
-        place = Place.of(delivery)
-        if delivery.webhook_id is None:
-            return calls.edit_message(place.id, delivery.message_id, payload)
-        owner = self._prepared.owner
-        webhook = self._bot.webhooks.known(owner, place.channel_id, delivery.webhook_id)
-        if webhook is None:
-            raise SinkError(
-                f"message {delivery.message_id} was posted by webhook {delivery.webhook_id}, which"
-                " is gone, so nobody can edit it"
-            )
-        return calls.edit_webhook_message(
-            webhook, delivery.message_id, payload, thread_id=place.thread_id
-        )
 
     def _post_deadline(self) -> Deadline:
         return self._bot.client.within(self._bot.manners.post_within_s)
@@ -209,7 +211,9 @@ def _visible(text: str) -> Payload:
     return payloads.text(text)
 
 
-def _delivery(posted: Posted, place: Place, *, text: str, origin: Origin) -> Delivery:
+def _delivery(posted: Posted, stage: _Stage, *, text: str, origin: Origin) -> Delivery:
+    request, place = stage.request, stage.place
+    server_id = None if request.occasion.is_dm else request.server_id
     return Delivery(
         message_id=posted.message_id,
         channel_id=place.channel_id,
@@ -217,4 +221,5 @@ def _delivery(posted: Posted, place: Place, *, text: str, origin: Origin) -> Del
         origin=origin,
         thread_id=place.thread_id,
         webhook_id=posted.webhook_id,
+        url=link_to(posted.message_id, place, server_id=server_id),
     )

@@ -1,9 +1,7 @@
 """Makes the sinks of one bot."""
 
-from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.discord.bot import Bot
 from turnkeeper.infrastructure.discord.sink import DiscordSink
-from turnkeeper.infrastructure.discord.take_back import TakeBack
 
 
 class DiscordSinks:
@@ -15,11 +13,6 @@ class DiscordSinks:
     def sink(self) -> DiscordSink:
         """A sink for one turn."""
         return DiscordSink(self._bot)
-
-    def take_back(self, owner: Owner) -> TakeBack:
-        """What deletes messages of an owner's channels once their turn is over."""
-        bot = self._bot
-        return TakeBack(bot.client, bot.webhooks, clock=bot.clock, owner=owner)
 
     def close(self) -> None:
         """Close the bot's connections."""

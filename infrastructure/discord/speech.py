@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError
 from turnkeeper.domain.owner import Owner
@@ -11,9 +12,10 @@ from turnkeeper.infrastructure.discord.client import DiscordClient
 from turnkeeper.infrastructure.discord.codes import BAD_FORM, NO_HISTORY, WEBHOOK_GONE
 from turnkeeper.infrastructure.discord.errors import DiscordError, Unclear
 from turnkeeper.infrastructure.discord.payloads import Payload
-from turnkeeper.infrastructure.discord.place import Place
+from turnkeeper.infrastructure.discord.place import id_of
 from turnkeeper.infrastructure.discord.searcher import Searcher
 from turnkeeper.infrastructure.discord.voice import Voice
+from turnkeeper.infrastructure.discord.webhook import Webhook
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 
 
@@ -54,6 +56,7 @@ class Speech:
         self._place = place
         self._reply_to = reply_to
         self._renewals = 0
+        self._is_over = False
         self.voice: Voice | None = None
 
     def post(self, payload: Payload, *, nonce: str, deadline: Deadline) -> Posted:
@@ -63,8 +66,9 @@ class Speech:
             SinkError: It is not there, as far as anybody can tell.
             DestinationGone: Nobody can be reached there.
         """
-        while self.voice is not None:
-            voice = self.voice
+        if self._is_over:
+            raise SinkError("the turn is over; nothing more is posted")
+        while (voice := self.voice) is not None:
             try:
                 return self._as_webhook(voice, payload, deadline)
             except DiscordError as error:
@@ -73,11 +77,21 @@ class Speech:
                 self._renew(voice, error, deadline)
         return self._as_bot(payload, nonce, deadline)
 
+    def end(self, *, deadline: Deadline) -> None:
+        """Post no more, and delete the webhook that was made for the turn.
+
+        Raises:
+            SinkError: It is still there, or nobody can tell.
+        """
+        self._is_over = True
+        if self.voice is not None and self.voice.is_temporary:
+            self._webhooks.release(self.voice.webhook, deadline=deadline)
+
     def _as_webhook(self, voice: Voice, payload: Payload, deadline: Deadline) -> Posted:
         voiced = payloads.speaking_as(payload, voice.name, voice.avatar_url)
         call = calls.execute_webhook(voice.webhook, voiced, thread_id=self._place.thread_id)
         try:
-            message_id = _id_of(self._client.make(call, deadline=deadline))
+            message_id = _message_id(self._client.make(call, deadline=deadline))
         except Unclear:
             found = self._searcher.find(payload, webhook_id=voice.webhook.id, deadline=deadline)
             if found is None:
@@ -88,10 +102,10 @@ class Speech:
 
     def _renew(self, voice: Voice, error: DiscordError, deadline: Deadline) -> None:
         """Go on with a new webhook, once; then as the bot, unless somebody else is to speak."""
-        self._webhooks.drop(self._owner, voice.webhook)
+        self._webhooks.drop(voice.webhook)
         self._renewals += 1
         webhook = None
-        if self._renewals == 1:
+        if self._renewals == 1 and not self._is_over:
             try:
                 webhook = self._another(voice, deadline)
             except DestinationGone:
@@ -101,8 +115,11 @@ class Speech:
         if webhook is None and voice.is_temporary:
             raise error
         self.voice = None if webhook is None else replace(voice, webhook=webhook)
+        if self._is_over:  # it ended meanwhile, and did not know of the new webhook
+            self.end(deadline=deadline)
+            raise error
 
-    def _another(self, voice: Voice, deadline: Deadline) -> Any:
+    def _another(self, voice: Voice, deadline: Deadline) -> Webhook:
         channel_id = self._place.channel_id
         if voice.is_temporary:
             return self._webhooks.make_temporary(channel_id, voice.name, deadline=deadline)
@@ -114,7 +131,7 @@ class Speech:
         if reply_to is None:
             return self._create(plain, deadline)
         try:
-            posted = self._create(payloads.replying(plain, self._place.id, reply_to), deadline)
+            posted = self._create(payloads.replying(plain, id_of(self._place), reply_to), deadline)
         except DiscordError as error:
             if not _is_about_the_reply(error):
                 raise
@@ -123,13 +140,13 @@ class Speech:
         return posted
 
     def _create(self, payload: Payload, deadline: Deadline) -> Posted:
-        call = calls.create_message(self._place.id, payload)
-        message_id = _id_of(self._client.make(call, deadline=deadline))
+        call = calls.create_message(id_of(self._place), payload)
+        message_id = _message_id(self._client.make(call, deadline=deadline))
         self._searcher.saw(message_id)
         return Posted(message_id=message_id)
 
 
-def _id_of(message: Any) -> str:
+def _message_id(message: Any) -> str:
     message_id = message.get("id") if isinstance(message, dict) else None
     if not isinstance(message_id, str) or not message_id:
         raise Unclear("Discord took a message and told no id of it")

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from enum import Enum
 
+from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.deadline import NEVER, Deadline
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.outcome import Delivery
-from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.discord import calls
 from turnkeeper.infrastructure.discord.call import Call
 from turnkeeper.infrastructure.discord.client import DiscordClient
@@ -19,7 +19,7 @@ from turnkeeper.infrastructure.discord.codes import (
     WEBHOOK_GONE,
 )
 from turnkeeper.infrastructure.discord.errors import DiscordError
-from turnkeeper.infrastructure.discord.place import Place
+from turnkeeper.infrastructure.discord.place import id_of, place_of
 from turnkeeper.infrastructure.discord.snowflake import is_snowflake, made_at
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 
@@ -36,15 +36,12 @@ class _Fate(Enum):
 
 
 class TakeBack:
-    """Deletes messages of one owner's channels. Safe to use from several threads."""
+    """Deletes messages in any channel. Safe to use from several threads."""
 
-    def __init__(
-        self, client: DiscordClient, webhooks: Webhooks, *, clock: Clock, owner: Owner
-    ) -> None:
+    def __init__(self, client: DiscordClient, webhooks: Webhooks, *, clock: Clock) -> None:
         self._client = client
         self._webhooks = webhooks
         self._clock = clock
-        self._owner = owner
 
     def __call__(self, delivery: Delivery, *, deadline: Deadline = NEVER) -> bool:
         """Delete a message: by its webhook, which needs no permission, then as the bot.
@@ -52,11 +49,11 @@ class TakeBack:
         Raises:
             SinkError: It is still there, or nobody can tell.
         """
-        place = Place.of(delivery)
+        place = place_of(delivery)
         fate = self._by_webhook(delivery, place, deadline)
         if fate is _Fate.GONE:
             return True
-        call = calls.delete_message(place.id, delivery.message_id, now=self._clock.now())
+        call = calls.delete_message(id_of(place), delivery.message_id, now=self._clock.now())
         try:
             self._delete(call, place, deadline)
         except DiscordError as error:
@@ -72,8 +69,8 @@ class TakeBack:
     ) -> tuple[Stuck, ...]:
         """Delete messages, many at once where Discord allows it; returns those that are there."""
         left: list[Stuck] = []
-        for place in dict.fromkeys(Place.of(delivery) for delivery in deliveries):
-            there = [delivery for delivery in deliveries if Place.of(delivery) == place]
+        for place in dict.fromkeys(place_of(delivery) for delivery in deliveries):
+            there = [delivery for delivery in deliveries if place_of(delivery) == place]
             there = self._without_fresh(there, place, deadline)
             left += self._each(there, deadline)
         return tuple(left)
@@ -82,7 +79,7 @@ class TakeBack:
         """Its word that a message is not there may only mean that the message is not its own."""
         if delivery.webhook_id is None:
             return _Fate.THERE
-        webhook = self._webhooks.known(self._owner, place.channel_id, delivery.webhook_id)
+        webhook = self._webhooks.known(delivery.webhook_id)
         if webhook is None:
             return _Fate.THERE
         call = calls.delete_webhook_message(webhook, delivery.message_id, thread_id=place.thread_id)
@@ -90,7 +87,7 @@ class TakeBack:
             self._delete(call, place, deadline)
         except DiscordError as error:
             if error.code in WEBHOOK_GONE:
-                self._webhooks.drop(self._owner, webhook)
+                self._webhooks.drop(webhook)
             return _Fate.PERHAPS if error.code == ALREADY_GONE else _Fate.THERE
         except SinkError:
             return _Fate.THERE
@@ -107,8 +104,9 @@ class TakeBack:
             self._client.make(call, deadline=deadline)
 
     def _is_gone(self, delivery: Delivery, place: Place, deadline: Deadline) -> bool:
+        call = calls.read_message(id_of(place), delivery.message_id)
         try:
-            self._client.make(calls.read_message(place.id, delivery.message_id), deadline=deadline)
+            self._client.make(call, deadline=deadline)
         except DiscordError as error:
             return error.code == ALREADY_GONE or error.code in CHANNEL_GONE
         except SinkError:
@@ -126,7 +124,7 @@ class TakeBack:
             if len(ids) < 2:
                 break
             try:
-                self._client.make(calls.delete_messages(place.id, ids), deadline=deadline)
+                self._client.make(calls.delete_messages(id_of(place), ids), deadline=deadline)
             except SinkError:
                 break
             gone.update(ids)

@@ -1,10 +1,10 @@
 """Chooses as whom a turn speaks."""
 
+from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.discord.content import speaker_name
-from turnkeeper.infrastructure.discord.place import Place
 from turnkeeper.infrastructure.discord.voice import Voice
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 

@@ -25,6 +25,14 @@ class WebhookStore(Protocol):
         """Keep it in the place of an earlier one of its channel."""
         ...
 
-    def drop(self, owner: Owner, webhook: Webhook) -> None:
-        """Forget it, unless another one has taken its place."""
+    def find(self, webhook_id: str) -> Webhook | None:
+        """The webhook with this id, or None; for whoever knows no more of it.
+
+        Raises:
+            VaultError: Its token does not open.
+        """
+        ...
+
+    def drop(self, webhook_id: str) -> None:
+        """Forget the webhook with this id; one that is not known is no error."""
         ...

@@ -58,6 +58,7 @@ class Webhooks:
         self._shared: dict[str, Webhook] = {}
         self._temporary: dict[str, Webhook] = {}
         self._dead: set[str] = set()
+        self._to_delete: list[str] = []
         self._refused: dict[str, tuple[float, DiscordError]] = {}
 
     def of(self, owner: Owner, channel_id: str, *, deadline: Deadline = NEVER) -> Webhook:
@@ -81,13 +82,19 @@ class Webhooks:
             self._keep(owner, webhook)
             return webhook
 
-    def known(self, owner: Owner, channel_id: str, webhook_id: str) -> Webhook | None:
+    def known(self, webhook_id: str) -> Webhook | None:
         """The webhook with this id, if its token is known."""
-        temporary = self._temporary.get(webhook_id)
-        shared = temporary or self._remembered(owner, channel_id)
-        return shared if shared is not None and shared.id == webhook_id else None
+        with self._lock:
+            if webhook_id in self._dead:
+                return None
+            remembered = (*self._temporary.values(), *self._shared.values())
+        found = next((one for one in remembered if one.id == webhook_id), None)
+        if found is None:
+            with suppress(StoreError, VaultError):  # the bot may manage without
+                found = self._store.find(webhook_id)
+        return found
 
-    def drop(self, owner: Owner, webhook: Webhook) -> None:
+    def drop(self, webhook: Webhook) -> None:
         """Never use it again: Discord says that it is gone, and minds being asked twice."""
         with self._lock:
             self._dead.add(webhook.id)
@@ -95,7 +102,7 @@ class Webhooks:
             if self._shared.get(webhook.channel_id) == webhook:
                 del self._shared[webhook.channel_id]
         with suppress(StoreError):  # whoever loads it finds out the same
-            self._store.drop(owner, webhook)
+            self._store.drop(webhook.id)
 
     def make_temporary(self, channel_id: str, name: str, *, deadline: Deadline = NEVER) -> Webhook:
         """Make one for a turn; give it to `release` afterwards.
@@ -117,7 +124,7 @@ class Webhooks:
         return webhook
 
     def release(self, webhook: Webhook, *, deadline: Deadline = NEVER) -> None:
-        """Delete one that was made for a turn.
+        """Delete one that was made for a turn, and those that earlier turns could not delete.
 
         Raises:
             SinkError: It is still there, or nobody can tell.
@@ -126,11 +133,20 @@ class Webhooks:
             self._temporary.pop(webhook.id, None)
             if webhook.id in self._dead:
                 return
+            self._dead.add(webhook.id)
+            self._to_delete.append(webhook.id)
+        while self._to_delete:
+            self._delete(self._to_delete[-1], deadline)
+
+    def _delete(self, webhook_id: str, deadline: Deadline) -> None:
+        """What cannot be deleted just now goes when the next turn ends."""
         try:
-            self._client.make(calls.delete_webhook(webhook.id), deadline=deadline)
+            self._client.make(calls.delete_webhook(webhook_id), deadline=deadline)
         except DiscordError as error:
             if error.status != 404:
                 raise
+        with self._lock, suppress(ValueError):  # another turn was faster
+            self._to_delete.remove(webhook_id)
 
     # ── finding and making ──────────────────────────────────────────────────────────────────
 

@@ -21,8 +21,13 @@ class MemoryWebhookStore(WebhookStore):
         with self._lock:
             self._webhooks[owner, webhook.channel_id] = webhook
 
-    def drop(self, owner: Owner, webhook: Webhook) -> None:
+    def find(self, webhook_id: str) -> Webhook | None:
         with self._lock:
-            known = self._webhooks.get((owner, webhook.channel_id))
-            if known is not None and known.id == webhook.id:
-                del self._webhooks[owner, webhook.channel_id]
+            known = tuple(self._webhooks.values())
+        return next((webhook for webhook in known if webhook.id == webhook_id), None)
+
+    def drop(self, webhook_id: str) -> None:
+        with self._lock:
+            for place, webhook in list(self._webhooks.items()):
+                if webhook.id == webhook_id:
+                    del self._webhooks[place]

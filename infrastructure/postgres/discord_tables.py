@@ -10,7 +10,7 @@ discord_webhooks = Table(
     metadata,
     Column("owner", Text, primary_key=True),
     Column("channel_id", Text, primary_key=True),
-    Column("webhook_id", Text, nullable=False),
+    Column("webhook_id", Text, nullable=False, index=True),
     Column("sealed", LargeBinary, nullable=False),
     Column("key_version", Integer, nullable=False),
     Column("saved_at", Instant, nullable=False, server_default=func.now()),

@@ -8,6 +8,7 @@ from sqlalchemy import Column, Table
 from turnkeeper.application.ports.resealer import SealedRow
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.secret import Sealed
+from turnkeeper.infrastructure.postgres.discord_tables import discord_webhooks
 from turnkeeper.infrastructure.postgres.key_rows import Row
 from turnkeeper.infrastructure.postgres.tables import provider_keys
 
@@ -58,4 +59,5 @@ class SealedTable:
 SEALED_TABLES = (
     # An endpoint's key is one of these too, for the provider `custom:N`.
     SealedTable(kind="key", table=provider_keys, id="id", provider="provider"),
+    SealedTable(kind="webhook", table=discord_webhooks, id="webhook_id", provider="discord"),
 )

@@ -1,6 +1,6 @@
 """Webhooks in Postgres, their tokens sealed."""
 
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import ColumnElement, Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from turnkeeper.application.ports.vault import Vault
@@ -12,6 +12,7 @@ from turnkeeper.infrastructure.postgres.discord_tables import discord_webhooks
 from turnkeeper.infrastructure.postgres.engine import connected
 
 PROVIDER = "discord"
+HAS = discord_webhooks.c
 NEW = insert(discord_webhooks)
 SAVE = NEW.on_conflict_do_update(
     index_elements=["owner", "channel_id"],
@@ -25,30 +26,20 @@ SAVE = NEW.on_conflict_do_update(
 
 
 class PostgresWebhookStore(WebhookStore):
-    """One row a channel; a token opens only in the row of its own webhook."""
+    """One row a channel; a token opens only for its owner and its webhook."""
 
     def __init__(self, engine: Engine, *, vault: Vault) -> None:
         self._engine = engine
         self._vault = vault
 
     def load(self, owner: Owner, channel_id: str) -> Webhook | None:
-        table = discord_webhooks.c
-        query = select(table.webhook_id, table.sealed, table.key_version).where(
-            table.owner == str(owner), table.channel_id == channel_id
-        )
-        with connected(self._engine) as connection:
-            row = connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        sealed = Sealed(version=row.key_version, data=row.sealed)
-        token = self._vault.open(
-            sealed, owner=owner, provider=PROVIDER, row=_row(channel_id, row.webhook_id)
-        )
-        return Webhook(id=row.webhook_id, channel_id=channel_id, token=token)
+        return self._one(HAS.owner == str(owner), HAS.channel_id == channel_id)
+
+    def find(self, webhook_id: str) -> Webhook | None:
+        return self._one(HAS.webhook_id == webhook_id)
 
     def save(self, owner: Owner, webhook: Webhook) -> None:
-        row = _row(webhook.channel_id, webhook.id)
-        sealed = self._vault.seal(webhook.token, owner=owner, provider=PROVIDER, row=row)
+        sealed = self._vault.seal(webhook.token, owner=owner, provider=PROVIDER, row=webhook.id)
         values = {
             "owner": str(owner),
             "channel_id": webhook.channel_id,
@@ -59,16 +50,19 @@ class PostgresWebhookStore(WebhookStore):
         with connected(self._engine) as connection:
             connection.execute(SAVE, values)
 
-    def drop(self, owner: Owner, webhook: Webhook) -> None:
-        table = discord_webhooks.c
-        gone = delete(discord_webhooks).where(
-            table.owner == str(owner),
-            table.channel_id == webhook.channel_id,
-            table.webhook_id == webhook.id,
-        )
+    def drop(self, webhook_id: str) -> None:
         with connected(self._engine) as connection:
-            connection.execute(gone)
+            connection.execute(delete(discord_webhooks).where(HAS.webhook_id == webhook_id))
 
-
-def _row(channel_id: str, webhook_id: str) -> str:
-    return f"webhook {webhook_id} of channel {channel_id}"
+    def _one(self, *which: ColumnElement[bool]) -> Webhook | None:
+        with connected(self._engine) as connection:
+            row = connection.execute(select(discord_webhooks).where(*which)).first()
+        if row is None:
+            return None
+        token = self._vault.open(
+            Sealed(version=row.key_version, data=row.sealed),
+            owner=Owner.parse(row.owner),
+            provider=PROVIDER,
+            row=row.webhook_id,
+        )
+        return Webhook(id=row.webhook_id, channel_id=row.channel_id, token=token)

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0005"
-down_revision = "0003"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
@@ -26,6 +26,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("owner", "channel_id", name=op.f("pk_discord_webhooks")),
     )
+    op.create_index(op.f("ix_discord_webhooks_webhook_id"), "discord_webhooks", ["webhook_id"])
 
 
 def downgrade() -> None:

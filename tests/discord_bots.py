@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from builders import a_request
 from fakes import FrozenClock
@@ -38,13 +39,13 @@ class Stand:
     clock: FrozenClock
     store: WebhookStore
 
-    def request(self, channel: str, **more: object) -> TurnRequest:
-        return a_request(server_id=self.double.guild_id, channel_id=channel, **more)
+    def request(self, channel: str, **more: Any) -> TurnRequest:
+        return a_request("Hello", server_id=self.double.guild_id, channel_id=channel, **more)
 
     def texts(self, channel: str) -> list[str]:
         return [message.content for message in self.double.visible(channel)]
 
-    def routes(self) -> list[str]:
+    def routes(self) -> list[str | None]:
         return [exchange.route for exchange in self.double.exchanges]
 
 

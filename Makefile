@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install run test test-peers check lint format types arch audit soak bench clean
+.PHONY: help install run test test-peers check lint format types arch audit docs soak bench clean
 
 help:             ## say what each verb does
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -61,6 +61,14 @@ arch: $(VENV)/.installed-dev      ## imports point inward
 
 audit: $(VENV)/.installed-dev     ## known weaknesses of what is installed; asks the network
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(INSTALL) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs     ## the documentation, built strictly into build/site
+	$(BIN)/python docs/settings_page.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	TURNKEEPER_SOAK=1 $(BIN)/pytest -q --timeout 3600 tests/domain/test_steps_properties.py \

@@ -55,6 +55,8 @@ from turnkeeper.domain.steps import (
     Wait,
 )
 
+MAX_MODEL_CHARS = 128
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTools:
@@ -309,7 +311,14 @@ def _ended(outcome: Outcome, invocation_no: int) -> events.InvocationEnded:
         kept=tuple(delivery.message_id for delivery in ran.delivered),
         input_tokens=ran.usage.input_tokens if ran.usage else None,
         output_tokens=ran.usage.output_tokens if ran.usage else None,
+        response_model=_response_model(outcome),
     )
+
+
+def _response_model(outcome: Outcome) -> str | None:
+    said = (one.serving.model for one in outcome.ran.stream_results if one.serving)
+    last = [model for model in said if model][-1:]
+    return redact(last[0], limit=MAX_MODEL_CHARS) if last else None
 
 
 def _failure_of(outcome: Outcome) -> Failure | None:

@@ -1,6 +1,7 @@
 """Sweeps at the start of a process and from time to time, beside its turns."""
 
 import logging
+from collections.abc import Callable
 from threading import Event
 
 from turnkeeper.application.feed_spool import FeedSpool
@@ -11,7 +12,17 @@ from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.redact import redact
 
+OnReport = Callable[[SweepReport], None]
+
 log = logging.getLogger("turnkeeper")
+
+
+def nobody(report: SweepReport) -> None:
+    """Who is told where nobody counts sweeps."""
+
+
+def _unstopped() -> None:
+    """What is checked where nothing stops a sweep."""
 
 
 class Sweeper:
@@ -19,6 +30,7 @@ class Sweeper:
 
     Args:
         every_s: How long it waits between sweeps; 0 does not sweep by itself.
+        on_report: Told what each sweep did.
     """
 
     def __init__(
@@ -29,12 +41,14 @@ class Sweeper:
         runner: Runner,
         clock: Clock,
         every_s: float,
+        on_report: OnReport = nobody,
     ) -> None:
         self._feed = feed
         self._sweep = sweep
         self._runner = runner
         self._clock = clock
         self._every_s = every_s
+        self._on_report = on_report
 
     def start(self) -> None:
         """Sweep now, on a thread of its own, and then from time to time."""
@@ -48,7 +62,12 @@ class Sweeper:
             StoreError: The store is away.
         """
         self._feed()
-        return self._sweep()
+        return self._swept()
+
+    def _swept(self, check: Callable[[], None] = _unstopped) -> SweepReport:
+        report = self._sweep(check)
+        self._on_report(report)
+        return report
 
     def _sweep_on(self, stop: Stop) -> None:
         stopped = Event()
@@ -63,7 +82,7 @@ class Sweeper:
     def _try(self, stop: Stop) -> None:
         try:
             self._feed()
-            _tell(self._sweep(stop.check))
+            _tell(self._swept(stop.check))
         except StoreError as error:
             log.warning("dead turns are not swept: %s", redact(str(error)))
         except Exception:

@@ -109,6 +109,8 @@ class ToolRan:
         nth: How many equal calls came before it in the invocation.
         state: ``done``, ``failed``, ``unknown``, or ``refused`` where it was not run.
         replayed: Whether an earlier invocation's run answered the call.
+        took_s: How long it ran, or how long it had run when it was no longer waited for.
+        ended_ago_s: How long before this entry that was; the runs of one answer are noted together.
     """
 
     invocation_no: int
@@ -116,6 +118,8 @@ class ToolRan:
     nth: int
     state: str
     replayed: bool = False
+    took_s: float = 0.0
+    ended_ago_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +163,7 @@ class InvocationEnded:
         kept: Ids of the messages that it had posted.
         input_tokens: As reported, or None.
         output_tokens: As reported, or None.
+        response_model: Which model answered, in the provider's words, or None if it did not say.
     """
 
     attempt_no: int
@@ -171,6 +176,7 @@ class InvocationEnded:
     kept: tuple[str, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
+    response_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

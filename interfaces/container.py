@@ -62,7 +62,7 @@ from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.infrastructure.tools.registry import ToolRegistry
-from turnkeeper.interfaces import parts
+from turnkeeper.interfaces import parts, telemetry
 from turnkeeper.interfaces.settings import Settings
 
 
@@ -96,6 +96,7 @@ class Container(DeclarativeContainer):
         parts.providers_of, settings, http, clock, model_catalogue, address_check, own_providers
     )
     catalogue = ThreadSafeSingleton(WordBook)
+    aside = Resource(telemetry.open_aside, runner)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────
     database_url = Resource(parts.open_database, settings)
@@ -207,6 +208,17 @@ class Container(DeclarativeContainer):
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
     prune = ThreadSafeSingleton(Prune, old=old_turns)
+    metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
+    """The Prometheus registry that everything is counted in."""
+    counts = ThreadSafeSingleton(
+        telemetry.counts_of, metrics_registry, keys=key_vault, aside=aside, clock=clock
+    )
+    trace_providers: Object[telemetry.Tracers] = Object(telemetry.of_the_host)
+    """Gives the tracer provider that gets the spans."""
+    listeners = ThreadSafeSingleton(
+        telemetry.listeners_of, settings, clock, aside.provider, counts.provider, trace_providers
+    )
+    """What hears of each event beside the journal; none where all of it is off."""
     sweep = ThreadSafeSingleton(parts.sweep_of, orphans, journal, channel_reader, on_lost_turn)
     sweeper = ThreadSafeSingleton(
         Sweeper,
@@ -215,6 +227,7 @@ class Container(DeclarativeContainer):
         runner=runner,
         clock=clock,
         every_s=settings.provided.sweep_every_s,
+        on_report=ThreadSafeSingleton(telemetry.on_report_of, settings, counts.provider),
     )
     heartbeat = ThreadSafeSingleton(
         Heartbeat,
@@ -241,7 +254,7 @@ class Container(DeclarativeContainer):
     )
 
 
-LAST_FIRST = ("postgres_stores", "runner", "spool", "http", "engine", "database_url")
+LAST_FIRST = ("aside", "postgres_stores", "runner", "spool", "http", "engine", "database_url")
 """What is closed, in this order: nothing is closed before what still uses it."""
 
 

@@ -68,10 +68,20 @@ class Settings(BaseSettings):
             public.
         live_limits: Whether providers are asked for their models' limits, beside the turns.
         sweep_every_s: How often dead turns are swept up after, beside the turns; 0 never.
+        log: Whether events become lines on the standard error, as ``json`` or as ``text``; no line
+            holds what people or models wrote.
+        log_level: The quietest line that is written.
+        traces: Whether turns become OpenTelemetry spans; where to is up to the host's SDK.
+        metrics: Whether turns are counted for `Turnkeeper.metrics_app`.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
             the one kept in the data folder.
+        openrouter_attribution: Whether OpenRouter is told which app asks.
+        openrouter_max_output_tokens: The most output that OpenRouter is asked for, if it is set.
+        google_max_output_tokens: The most output that Google is asked for, if it is set.
+        anthropic_max_output_tokens: The most output that Anthropic is asked for, if it is set.
+        send_failure_retry_minutes: How long a channel in which nobody can be reached is left alone.
 
     Raises:
         SettingsError: A value makes no sense; the message names the variable.
@@ -100,6 +110,10 @@ class Settings(BaseSettings):
     allowed_hosts: tuple[str, ...] = ()
     live_limits: bool = True
     sweep_every_s: Wait = 300.0
+    log: Literal["off", "json", "text"] = "off"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    traces: bool = False
+    metrics: bool = False
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)

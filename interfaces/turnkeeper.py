@@ -9,15 +9,16 @@ from uuid import uuid4
 
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
-from turnkeeper.application.recorder import Recorder
+from turnkeeper.application.recorder import Listener, Recorder
 from turnkeeper.application.running_turns import RunningTurn
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
-from turnkeeper.domain.errors import Closed
+from turnkeeper.domain.errors import Closed, SettingsError
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.interfaces.container import Container, built, shut_down
 from turnkeeper.interfaces.settings import Settings
+from turnkeeper.interfaces.telemetry import WsgiApp, app_of
 
 DRAIN_S = 30.0
 SETTLE_S = 10.0
@@ -42,6 +43,7 @@ class Turnkeeper:
         self._configure = container.configure()
         self._clock = container.clock()
         self._sweeper = container.sweeper()
+        self._listeners = tuple(map(_unharmed, container.listeners()))
         self._closing = Lock()  # guards the one below; whoever comes second waits for the first
         self._is_closed = False
 
@@ -149,6 +151,18 @@ class Turnkeeper:
         self._check_open()
         return self._sweeper()
 
+    def metrics_app(self) -> WsgiApp:
+        """A WSGI app that shows Prometheus this process's metrics, at every path.
+
+        Raises:
+            SettingsError: The metrics are off.
+        """
+        self._check_open()
+        settings = self._container.settings()
+        if not settings.metrics:
+            raise SettingsError("the metrics are off; set TURNKEEPER_METRICS=true")
+        return app_of(self._container.metrics_registry())
+
     def close(self, drain_s: float = DRAIN_S) -> None:
         """Take no new turns, let the running ones end, stop the rest, and give everything back.
 
@@ -197,17 +211,17 @@ class Turnkeeper:
             raise Closed("the turnkeeper was closed")
 
     def _recorder(self, turn: RunningTurn, on_event: Callable[[Entry], None] | None) -> Recorder:
-        listeners = (turn.listen,) if on_event is None else (turn.listen, _unharmed(on_event))
-        return Recorder(turn.turn_id, self._clock, listeners)
+        own = () if on_event is None else (_unharmed(on_event),)
+        return Recorder(turn.turn_id, self._clock, (turn.listen, *self._listeners, *own))
 
 
-def _unharmed(on_event: Callable[[Entry], None]) -> Callable[[Entry], None]:
-    """The host's listener; a bug in it is logged, and does not end the turn."""
+def _unharmed(on_event: Listener) -> Listener:
+    """A listener; a bug in it is logged, and does not end the turn."""
 
     def listen(entry: Entry) -> None:
         try:
             on_event(entry)
         except Exception:
-            log.exception("on_event failed for %s", type(entry.event).__name__)
+            log.exception("a listener failed for %s", type(entry.event).__name__)
 
     return listen

@@ -15,6 +15,7 @@ from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
+from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.prune import prune
@@ -71,7 +72,7 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
 
 
 _SETUP = (key, model, fallback, randomizer)
-_UPKEEP = (migrate, db, doctor, secrets, explain, turns, sweep, prune, interactions)
+_UPKEEP = (migrate, db, doctor, secrets, explain, turns, sweep, prune, interactions, metrics)
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
 

@@ -1,6 +1,7 @@
-"""Serves the endpoint with waitress."""
+"""Serves the endpoint, or another small WSGI app, with waitress."""
 
 import socket
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
@@ -8,7 +9,6 @@ from waitress import wasyncore
 from waitress.server import create_server
 
 from turnkeeper.domain.errors import SettingsError
-from turnkeeper.interfaces.interactions.app import InteractionsApp
 from turnkeeper.interfaces.interactions.body import MAX_BODY_BYTES
 
 THREADS = 8
@@ -31,7 +31,7 @@ class InteractionsServer:
     """
 
     def __init__(
-        self, app: InteractionsApp, *, host: str, port: int, threads: int = THREADS
+        self, app: Callable[..., Iterable[bytes]], *, host: str, port: int, threads: int = THREADS
     ) -> None:
         listening = _listening(host, port)
         self.url = _url(listening)

@@ -7,7 +7,7 @@ from turnkeeper.domain.press import DETAILS_BUTTON
 from turnkeeper.infrastructure.discord import payloads
 from turnkeeper.infrastructure.discord.bot import Bot
 from turnkeeper.infrastructure.discord.codes import ALREADY_GONE, CHANNEL_GONE
-from turnkeeper.infrastructure.discord.edits import edit_of
+from turnkeeper.infrastructure.discord.edits import edit
 from turnkeeper.infrastructure.discord.errors import DiscordError
 
 
@@ -19,16 +19,9 @@ class DiscordNoticeEditor(NoticeEditor):
 
     def disable(self, place: NoticePlace, details: NoticeDetails) -> None:
         payload = payloads.button(details.title, DETAILS_BUTTON, is_disabled=True)
-        call = edit_of(
-            place.message_id,
-            Place(channel_id=place.channel_id, thread_id=place.thread_id),
-            payload,
-            webhook_id=place.webhook_id,
-            webhooks=self._bot.webhooks,
-        )
+        where = Place(channel_id=place.channel_id, thread_id=place.thread_id)
         try:
-            deadline = self._bot.client.within(self._bot.manners.post_within_s)
-            self._bot.client.make(call, deadline=deadline)
+            edit(self._bot, place.message_id, where, payload, webhook_id=place.webhook_id)
         except DiscordError as error:
             if error.code != ALREADY_GONE and error.code not in CHANNEL_GONE:
                 raise

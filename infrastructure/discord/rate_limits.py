@@ -12,6 +12,7 @@ from turnkeeper.infrastructure.discord.patience import Patience
 from turnkeeper.infrastructure.discord.reply import Reply
 
 EDGE_PAUSE_S = 60.0
+SHORTEST_PAUSE_S = 0.05
 PER_SECOND = 50
 _MOST_LANES = 4096
 
@@ -81,7 +82,7 @@ class RateLimits:
             if reply.is_from_edge:
                 self._edge_shut_until_s = now_s + EDGE_PAUSE_S
             elif reply.is_limited and reply.is_global:
-                until_s = now_s + (reply.retry_after_s or 0.0)
+                until_s = now_s + _pause_s(reply)
                 self._all_shut_until_s = max(self._all_shut_until_s, until_s)
 
     def _join(self, call: Call) -> Ticket:
@@ -143,4 +144,9 @@ def _learn(lane: Lane, reply: Reply, now_s: float) -> None:
     if left is not None and after_s is not None:
         lane.left, lane.opens_at_s = int(left), now_s + after_s
     if reply.is_limited and not reply.is_global:
-        lane.shut_until_s = max(lane.shut_until_s, now_s + (reply.retry_after_s or 0.0))
+        lane.shut_until_s = max(lane.shut_until_s, now_s + _pause_s(reply))
+
+
+def _pause_s(reply: Reply) -> float:
+    """At least a little, as a limit that ends right now may not have ended over there."""
+    return max(SHORTEST_PAUSE_S, reply.retry_after_s or 0.0)

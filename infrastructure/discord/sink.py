@@ -16,7 +16,7 @@ from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.discord import payloads
 from turnkeeper.infrastructure.discord.bot import Bot
 from turnkeeper.infrastructure.discord.content import is_visible
-from turnkeeper.infrastructure.discord.edits import edit_of
+from turnkeeper.infrastructure.discord.edits import edit
 from turnkeeper.infrastructure.discord.errors import NothingToShow
 from turnkeeper.infrastructure.discord.nonces import Nonces
 from turnkeeper.infrastructure.discord.payloads import Payload
@@ -100,14 +100,8 @@ class DiscordSink(Sink):
 
     def edit(self, delivery: Delivery, text: str) -> Delivery:
         payload = _visible(text)
-        call = edit_of(
-            delivery.message_id,
-            place_of(delivery),
-            payload,
-            webhook_id=delivery.webhook_id,
-            webhooks=self._bot.webhooks,
-        )
-        self._bot.client.make(call, deadline=self._post_deadline())
+        place, webhook_id = place_of(delivery), delivery.webhook_id
+        edit(self._bot, delivery.message_id, place, payload, webhook_id=webhook_id)
         self._prepared.typing.show()
         return replace(delivery, text=str(payload["content"]))
 

@@ -104,10 +104,9 @@ class TakeBack:
             self._client.make(call, deadline=deadline)
 
     def _is_gone(self, delivery: Delivery, place: Place, deadline: Deadline) -> bool:
+        call = calls.read_message(id_of(place), delivery.message_id)
         try:
-            self._client.make(
-                calls.read_message(id_of(place), delivery.message_id), deadline=deadline
-            )
+            self._client.make(call, deadline=deadline)
         except DiscordError as error:
             return error.code == ALREADY_GONE or error.code in CHANNEL_GONE
         except SinkError:

@@ -58,6 +58,7 @@ class Webhooks:
         self._shared: dict[str, Webhook] = {}
         self._temporary: dict[str, Webhook] = {}
         self._dead: set[str] = set()
+        self._to_delete: list[str] = []
         self._refused: dict[str, tuple[float, DiscordError]] = {}
 
     def of(self, owner: Owner, channel_id: str, *, deadline: Deadline = NEVER) -> Webhook:
@@ -123,7 +124,7 @@ class Webhooks:
         return webhook
 
     def release(self, webhook: Webhook, *, deadline: Deadline = NEVER) -> None:
-        """Delete one that was made for a turn.
+        """Delete one that was made for a turn, and those that earlier turns could not delete.
 
         Raises:
             SinkError: It is still there, or nobody can tell.
@@ -133,11 +134,19 @@ class Webhooks:
             if webhook.id in self._dead:
                 return
             self._dead.add(webhook.id)
+            self._to_delete.append(webhook.id)
+        while self._to_delete:
+            self._delete(self._to_delete[-1], deadline)
+
+    def _delete(self, webhook_id: str, deadline: Deadline) -> None:
+        """What cannot be deleted just now goes when the next turn ends."""
         try:
-            self._client.make(calls.delete_webhook(webhook.id), deadline=deadline)
+            self._client.make(calls.delete_webhook(webhook_id), deadline=deadline)
         except DiscordError as error:
             if error.status != 404:
                 raise
+        with self._lock, suppress(ValueError):  # another turn was faster
+            self._to_delete.remove(webhook_id)
 
     # ── finding and making ──────────────────────────────────────────────────────────────────
 

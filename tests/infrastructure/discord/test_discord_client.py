@@ -42,6 +42,7 @@ from turnkeeper.infrastructure.discord.errors import (
     Unreachable,
     WaitTooLong,
 )
+from turnkeeper.infrastructure.discord.patience import Patience
 from turnkeeper.infrastructure.discord.transport import USER_AGENT
 from turnkeeper.infrastructure.discord.webhook import Webhook
 from turnkeeper.infrastructure.threads import ThreadStop
@@ -523,9 +524,7 @@ def test_whoever_is_stopped_in_the_queue_leaves_it(double: Discord) -> None:
     client.close()
 
 
-def _patience(client: DiscordClient) -> Any:
-    from turnkeeper.infrastructure.discord.patience import Patience
-
+def _patience(client: DiscordClient) -> Patience:
     return Patience(SystemClock(), deadline=client.within(WAIT_S), stop=None)
 
 

@@ -75,6 +75,12 @@ class Settings(BaseSettings):
         metrics: Whether turns are counted for `Turnkeeper.metrics_app`.
         discord_token: Of the bot that speaks in Discord (DISCORD_TOKEN); None for none.
         discord_url: Where Discord's interface is, with its version; None for Discord itself.
+        hold_chars: The first message waits for so much visible text ...
+        hold_s: ... or until its first visible text is so old, whichever comes first.
+        stand_alone_chars: A paragraph's end is worth a message from here on.
+        capture_details: Whether a `<details>` block is kept back, like a thought.
+        most_messages: So many messages of an answer are posted, and then it ends; 0 is no limit.
+        dedupe_from: A piece of so many characters that came twice is taken once; None takes all.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for

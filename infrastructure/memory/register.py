@@ -48,7 +48,9 @@ class Register:
         """Enter a turn under its id and its key."""
         self._turns[turn.opening.turn_id] = turn
         place = str(turn.opening.server), turn.opening.channel_id
-        self._places[place] = (*self.in_channel(*place), turn)
+        running = self.in_channel(*place)
+        self._places.pop(place, None)  # the places used last are kept
+        self._places[place] = (*running, turn)
         if turn.opening.turn_key:
             self._keys[_key(turn)] = turn.opening.turn_id
 

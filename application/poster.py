@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from secrets import token_hex
 from threading import Lock
-from uuid import uuid4
 
 from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
 from turnkeeper.application.ports.runner import Cancelled
@@ -100,7 +100,7 @@ class Poster:
     def _intent(self, text: str, origin: Origin, invocation_no: int) -> Intent:
         target = self._stage.target
         return Intent(
-            intent_id=uuid4().hex[:25],
+            intent_id=token_hex(13)[:25],
             turn_id=self._stage.turn_id,
             epoch=self._epoch,
             server_id=self._stage.request.server_id,

@@ -128,7 +128,8 @@ class RunInvocation:
             )
         )
         before = Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
-        cleared, progress = Event(), Progress()
+        cleared = Event() if step.take_back else _NOTHING_TO_CLEAR
+        progress = Progress()
         outlet = Outlet(
             poster=poster,
             invocation_no=invocation_no,
@@ -155,7 +156,6 @@ class RunInvocation:
     def _clear_the_channel(self, step: Step, poster: Poster, cleared: Event) -> None:
         """Take back what the invocation before had posted, beside the new request."""
         if not step.take_back:
-            cleared.set()
             return
 
         def take_back(stop: Stop | None) -> None:
@@ -410,6 +410,9 @@ class RunInvocation:
             return Failed(ran=self._so_far(under_way, TurnStatus.ERROR, failure), failure=failure)
         return _crashed(self._so_far(under_way, TurnStatus.ERROR), error)
 
+
+_NOTHING_TO_CLEAR = Event()
+_NOTHING_TO_CLEAR.set()
 
 LOOK_S = 0.5
 """How late a signal may be heard where the work does not heed it."""

@@ -117,12 +117,17 @@ def _spoken(items: Sequence[Item]) -> list[list[int]]:
         if (item.tag is Tag.HISTORY and item.role is not Role.SYSTEM)
         or item.tag is Tag.MEDIA_NOTICE
     ]
-    while history and not _asks(items[history[-1]]):
+    asking = {
+        index
+        for index in history
+        if items[index].role is Role.USER and items[index].tag is Tag.HISTORY
+    }
+    while history and history[-1] not in asking:
         history.pop()
     groups: list[list[int]] = []
     has_asked = False  # whether the last group is still only questions
     for index in history[:-1]:
-        asks = _asks(items[index])
+        asks = index in asking
         if (asks and not has_asked) or not groups:
             groups.append([index])
         else:

@@ -27,8 +27,10 @@ class ReplyHeaders(Mapping[str, str]):
         self._values: dict[str, str] = {}
         for line in lines:
             name, colon, value = line.partition(":")
-            if colon and name and name[0] not in " \t":
-                self._add(name.rstrip(" \t").lower(), value.strip(" \t"))
+            if colon:
+                name, value = name.lower(), value.strip()
+                known = self._values.get(name)
+                self._values[name] = value if known is None else f"{known}, {value}"
 
     def __getitem__(self, name: str) -> str:
         return self._values[name.lower()]
@@ -38,10 +40,6 @@ class ReplyHeaders(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def _add(self, name: str, value: str) -> None:
-        known = self._values.get(name)
-        self._values[name] = value if known is None else f"{known}, {value}"
 
 
 class Head:

@@ -1,7 +1,6 @@
 """Runs one attempt with one key, under watch, and says what it came to."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -134,7 +133,7 @@ class RunInvocation:
             poster=poster,
             invocation_no=invocation_no,
             cleared=cleared,
-            held=partial(_held, progress, self._clock),
+            held=partial(_Held, progress, self._clock),
         )
         try:
             under_way = self._set_up(step, attempt, stage, outlet, before, progress)
@@ -429,14 +428,18 @@ _TIMEOUT_TEXT = {
 }
 
 
-@contextmanager
-def _held(progress: Progress, clock: Clock) -> Iterator[None]:
+class _Held:
     """Nobody listens to the provider while a message is posted, so it cannot be late."""
-    progress.held(clock.monotonic())
-    try:
-        yield
-    finally:
-        progress.resumed(clock.monotonic())
+
+    def __init__(self, progress: Progress, clock: Clock) -> None:
+        self._progress = progress
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._progress.held(self._clock.monotonic())
+
+    def __exit__(self, *_error: object) -> None:
+        self._progress.resumed(self._clock.monotonic())
 
 
 def _crashed(ran: Ran, error: Exception) -> Crashed:

@@ -37,7 +37,7 @@ class Calls:
 
     def __exit__(self, *_error: object) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
     def of(self, way: Callable[[], object]) -> int:
         """How many calls it takes."""

@@ -1,14 +1,22 @@
 """Where the bytes of a reply come from."""
 
-import socket
+from typing import Protocol
 
 _BLOCK_BYTES = 65_536
+
+
+class Receiver(Protocol):
+    """What is read of a socket."""
+
+    def recv(self, limit: int, /) -> bytes:
+        """Wait for some bytes; none at the end."""
+        ...
 
 
 class Source:
     """A socket, read block by block. It holds back nothing that came, unlike a buffered file."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: Receiver) -> None:
         self._sock = sock
         self._rest = b""
 

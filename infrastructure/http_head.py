@@ -79,11 +79,13 @@ def head_from(source: Source, verb: str) -> Head:
             raise BadStatusLine("the reply begins with no status")
         if int(status_line[2]) != _CONTINUE:
             break
-    text = lines[status_line.end() :].decode("latin-1")
-    headers = text.replace("\r", "").split("\n")
+    text = lines[status_line.end() :].decode("latin-1").replace("\r", "")
+    headers = text.split("\n")
+    if "\n " in text or "\n\t" in text:
+        headers = _unfolded(headers)
     if len(headers) > _MOST_HEADERS + 2:  # and the blank line with its end
         raise HTTPException("the head has more than 100 lines")
-    return Head(int(status_line[1]), int(status_line[2]), ReplyHeaders(_unfolded(headers)), verb)
+    return Head(int(status_line[1]), int(status_line[2]), ReplyHeaders(headers), verb)
 
 
 def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
@@ -109,8 +111,6 @@ def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
 
 def _unfolded(lines: list[str]) -> list[str]:
     """Each header on one line; a line that begins with a space goes on with the one before."""
-    if not any(line[:1] in (" ", "\t") for line in lines if line):
-        return lines
     whole: list[str] = []
     for line in lines:
         if line[:1] in (" ", "\t") and line and whole:

@@ -28,7 +28,7 @@ class Route:
 
     pool: HTTPConnectionPool
     target: str
-    proxy_headers: Mapping[str, str] = field(default_factory=dict)
+    proxy_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_tunnelled: bool = False
 
 

@@ -6,7 +6,7 @@ for it, most of it for checks of headers that were checked already.
 """
 
 import errno
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from urllib3.connectionpool import HTTPConnectionPool
@@ -35,8 +35,8 @@ class RoutedRequest:
     """
 
     verb: str
-    head: bytes
-    body: bytes
+    head: bytes = field(repr=False)  # it holds the key
+    body: bytes = field(repr=False)
     pool: HTTPConnectionPool
     is_tunnelled: bool
 
@@ -108,11 +108,12 @@ def _connection(pool: HTTPConnectionPool) -> WiredConnection:
 def _connect(connection: WiredConnection, request: RoutedRequest) -> None:
     if not connection.is_closed:
         connection.hold()
-    elif request.is_tunnelled:
+        return
+    if request.is_tunnelled:
         request.pool._prepare_proxy(connection)
-    else:
+    if connection.is_closed:
         connection.connect()
-        request.pool._validate_conn(connection)  # warns of TLS that checks nothing
+    request.pool._validate_conn(connection)  # warns of TLS that checks nothing
 
 
 def _send(connection: WiredConnection, request: RoutedRequest) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
@@ -32,7 +32,7 @@ class PreparedCall:
 
     verb: str
     host: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)  # those of a proxy may hold a password
     names: Mapping[str, str]
     route: Route
 

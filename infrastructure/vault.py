@@ -88,7 +88,7 @@ class AesGcmVault(Vault):
                 f"master secret version {version} is not known, known are: {known};"
                 f" set {VARIABLE}_V{version}"
             )
-        derived = self._derived.get(version)
+        derived = self._derived.get(version)  # what is there stays, so no lock is needed
         if derived is not None:
             return derived
         with self._deriving:

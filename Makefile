@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install run test test-peers check lint format types arch audit docs soak bench clean
+.PHONY: help install run test test-peers check lint format types arch audit docs soak bench bench-check clean
 
 help:             ## say what each verb does
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -82,6 +82,16 @@ bench: $(VENV)/.installed         ## ratios against a floor measured in the same
 	$(BIN)/python -m benchmarks.truncation
 	$(BIN)/python -m benchmarks.watch
 	$(BIN)/python -m benchmarks.stop
+	$(BIN)/python -m benchmarks.fallback
+	$(BIN)/python -m benchmarks.long_stream
+	$(BIN)/python -m benchmarks.connections
+	$(BIN)/python -m benchmarks.many_threads
+	$(BIN)/python -m benchmarks.imports
+	$(BIN)/python -m benchmarks.durable_turn
+	$(BIN)/python -m benchmarks.scale
+
+bench-check: $(VENV)/.installed   ## calls a turn takes, against the baseline
+	$(BIN)/python -m benchmarks.check
 
 clean:            ## forget the environment and the caches
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -46,7 +46,7 @@ class ConcludeTurn:
         result = result_of(
             finish, state.plan, (*state.earlier, *state.outcomes), stage.request, stage.turn_id
         )
-        return replace(result, retries=state.retries)
+        return replace(result, retries=state.retries) if state.retries else result
 
     def crash(self, error: Exception, stage: Stage) -> None:
         """Tell people, where they are told such things, that the turn ended with a bug."""

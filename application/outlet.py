@@ -79,11 +79,13 @@ class Outlet:
         Args:
             wait_s: The longest wait for that.
         """
-        self._cleared.wait(wait_s)
+        if not self._cleared.is_set():
+            self._cleared.wait(wait_s)
         return self._log.seal()
 
     def _posted(self, text: str, origin: Origin) -> Delivery:
-        self._cleared.wait(CLEAR_TO_POST_S)
+        if not self._cleared.is_set():
+            self._cleared.wait(CLEAR_TO_POST_S)
         if self._log.is_sealed:
             raise Cancelled("the invocation was abandoned")
         return self._poster.post(text, origin=origin, invocation_no=self.invocation_no)

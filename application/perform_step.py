@@ -216,7 +216,7 @@ class PerformStep:
             )
             if not state.keeps_lease:
                 self._lent = None
-        if not isinstance(state.next_step(), Finish):
+        if not state.is_answered and not isinstance(state.next_step(), Finish):
             self._book_now()
         self._rest_model(state)
         self._remember_unreachable(state)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from secrets import token_hex
 from threading import Lock
-from uuid import uuid4
 
 from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
 from turnkeeper.application.ports.runner import Cancelled
@@ -110,7 +110,7 @@ class Poster:
         target = self._stage.target
         stripped = text.strip()  # as destinations show it
         return Intent(
-            intent_id=uuid4().hex[:25],
+            intent_id=token_hex(13)[:25],
             turn_id=self._stage.turn_id,
             epoch=self._epoch,
             server_id=self._stage.request.server_id,

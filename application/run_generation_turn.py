@@ -155,10 +155,13 @@ class RunGenerationTurn:
         return planned
 
     def _begin(self, planned: Planned, stage: Stage) -> TurnState:
+        policy = self._rules.policy
+        if policy.content_filter is not planned.content_filter:
+            policy = replace(policy, content_filter=planned.content_filter)
         return TurnState.begin(
             planned.plan,
             admission=planned.opened.admission,
-            policy=replace(self._rules.policy, content_filter=planned.content_filter),
+            policy=policy,
             audience=stage.request.hears,
             resting=planned.resting,
         )

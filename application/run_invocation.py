@@ -1,7 +1,6 @@
 """Runs one attempt with one key, under watch, and says what it came to."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -133,12 +132,13 @@ class RunInvocation:
             )
         )
         before = Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
-        cleared, progress = Event(), Progress()
+        cleared = Event() if step.take_back else _NOTHING_TO_CLEAR
+        progress = Progress()
         outlet = Outlet(
             poster=poster,
             invocation_no=invocation_no,
             cleared=cleared,
-            held=partial(_held, progress, self._clock),
+            held=partial(_Held, progress, self._clock),
         )
         try:
             under_way = self._set_up(step, attempt, stage, outlet, before, progress)
@@ -161,7 +161,6 @@ class RunInvocation:
     def _clear_the_channel(self, step: Step, poster: Poster, cleared: Event) -> None:
         """Take back what the invocation before had posted, beside the new request."""
         if not step.take_back:
-            cleared.set()
             return
 
         def take_back(stop: Stop | None) -> None:
@@ -422,6 +421,9 @@ class RunInvocation:
         return _crashed(self._so_far(under_way, TurnStatus.ERROR), error)
 
 
+_NOTHING_TO_CLEAR = Event()
+_NOTHING_TO_CLEAR.set()
+
 LOOK_S = 0.5
 """How late a signal may be heard where the work does not heed it."""
 SHORTEST_S = 0.01
@@ -437,14 +439,18 @@ _TIMEOUT_TEXT = {
 }
 
 
-@contextmanager
-def _held(progress: Progress, clock: Clock) -> Iterator[None]:
+class _Held:
     """Nobody listens to the provider while a message is posted, so it cannot be late."""
-    progress.held(clock.monotonic())
-    try:
-        yield
-    finally:
-        progress.resumed(clock.monotonic())
+
+    def __init__(self, progress: Progress, clock: Clock) -> None:
+        self._progress = progress
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._progress.held(self._clock.monotonic())
+
+    def __exit__(self, *_error: object) -> None:
+        self._progress.resumed(self._clock.monotonic())
 
 
 def _crashed(ran: Ran, error: Exception) -> Crashed:

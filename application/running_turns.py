@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Condition, Event
+from threading import Condition
 
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.domain.answers import Signal
@@ -11,7 +11,7 @@ from turnkeeper.domain.errors import AlreadyRunning, Busy, Closed
 from turnkeeper.domain.events import Entry, TurnStarted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RunningTurn:
     """One turn under way.
 
@@ -19,18 +19,18 @@ class RunningTurn:
         turn_id: Its id.
         place: Server and channel in which it speaks.
         mailbox: Where signals reach it.
-        opened: Set once the store knows the turn.
+        is_opened: Whether the store knows the turn.
     """
 
     turn_id: str
     place: tuple[str, str]
     mailbox: Mailbox = field(default_factory=Mailbox)
-    opened: Event = field(default_factory=Event)
+    is_opened: bool = False
 
     def listen(self, entry: Entry) -> None:
         """Hear from the turn's journal that it was opened."""
         if isinstance(entry.event, TurnStarted):
-            self.opened.set()
+            self.is_opened = True
 
 
 class RunningTurns:
@@ -42,10 +42,11 @@ class RunningTurns:
     def __init__(self, *, max_turns: int, queue_s: float) -> None:
         self._max_turns = max_turns
         self._queue_s = queue_s
-        self._changed = Condition()  # guards the three below
+        self._changed = Condition()  # guards the four below
         self._running: dict[str, RunningTurn] = {}
         self._queue: dict[str, RunningTurn] = {}
         self._is_closed = False
+        self._drains = 0  # how many wait for the last to leave
 
     @contextmanager
     def entered(self, turn_id: str, place: tuple[str, str]) -> Iterator[RunningTurn]:
@@ -73,7 +74,7 @@ class RunningTurns:
     def opened(self) -> tuple[str, ...]:
         """Those of them that the store knows; one that waits for its channel is not opened yet."""
         with self._changed:
-            return tuple(turn.turn_id for turn in self._running.values() if turn.opened.is_set())
+            return tuple(turn.turn_id for turn in self._running.values() if turn.is_opened)
 
     def within(self, place: tuple[str, str]) -> tuple[str, ...]:
         """The ids of the turns that speak there, or wait to, oldest first."""
@@ -98,13 +99,20 @@ class RunningTurns:
     def drained(self, timeout_s: float) -> bool:
         """Wait until no turn runs; False if some still do by then."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._running, max(0.0, timeout_s))
+            self._drains += 1
+            try:
+                return self._changed.wait_for(lambda: not self._running, max(0.0, timeout_s))
+            finally:
+                self._drains -= 1
 
     def _enter(self, turn: RunningTurn) -> None:
         with self._changed:
             self._check_open()
             if turn.turn_id in self._running or turn.turn_id in self._queue:
                 raise AlreadyRunning(f"turn {turn.turn_id} is running here already")
+            if not self._queue and len(self._running) < self._max_turns:
+                self._running[turn.turn_id] = turn
+                return
             self._queue[turn.turn_id] = turn
             try:
                 self._wait_for_room(turn.turn_id)
@@ -132,4 +140,5 @@ class RunningTurns:
     def _leave(self, turn_id: str) -> None:
         with self._changed:
             del self._running[turn_id]
-            self._changed.notify_all()
+            if self._queue or self._drains:
+                self._changed.notify_all()

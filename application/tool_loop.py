@@ -288,8 +288,10 @@ class ToolLoop:
         return text
 
     def _ran(self, results: tuple[StreamResult, ...], reply_text: str) -> Ran:
-        return replace(
-            self._job.ran,
+        start = self._job.ran
+        return Ran(
+            attempt_no=start.attempt_no,
+            lease=start.lease,
             tool_results=self._tools.records,
             usage=_usage_of(self._heard),
             reply_text=reply_text,

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -34,7 +34,7 @@ class Timed:
 
 
 def side_by_side(
-    ways: dict[str, Callable[[], object]], *, rounds: int, turns: int
+    ways: Mapping[str, Callable[[], object]], *, rounds: int, turns: int
 ) -> dict[str, Timed]:
     """Each way's time a turn; the ways take turns within every round."""
     seen: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}

@@ -15,10 +15,12 @@ from benchmarks.timing import FirstDelta
 class TunedFloor:
     """A turn by hand: one request, its text."""
 
-    def __init__(self, base_url: str, model: str, messages: list[dict[str, str]]) -> None:
+    def __init__(
+        self, base_url: str, model: str, messages: list[dict[str, str]], *, connections: int = 64
+    ) -> None:
         self._session = requests.Session()
         self._session.trust_env = False
-        self._adapter = HTTPAdapter(pool_connections=4, pool_maxsize=64, max_retries=0)
+        self._adapter = HTTPAdapter(pool_connections=4, pool_maxsize=connections, max_retries=0)
         self._session.mount("http://", self._adapter)
         self._prepared = self._session.prepare_request(
             requests.Request(
@@ -37,19 +39,7 @@ class TunedFloor:
 
     def turn(self, first_delta: FirstDelta | None = None) -> str:
         """Ask once and return the whole text."""
-        prepared = self._prepared.copy()
-        body = orjson.dumps(
-            {
-                "model": self._model,
-                "messages": self._messages,
-                "stream": True,
-                "stream_options": {"include_usage": True},
-                "max_tokens": 4096,
-            }
-        )
-        prepared.body = body
-        prepared.headers["Content-Length"] = str(len(body))
-        reply = self._adapter.send(prepared, stream=True, timeout=(10, 120))
+        reply = self._sent()
         text: list[str] = []
         for event in SSEClient(reply.iter_content(None)).events():
             if event.data == "[DONE]":
@@ -62,5 +52,26 @@ class TunedFloor:
                 text.append(content)
         return "".join(text)
 
+    def refused(self) -> bytes:
+        """Ask once, and return the body of what is no answer."""
+        reply = self._sent()
+        assert reply.status_code >= 400
+        return reply.content
+
     def close(self) -> None:
         self._session.close()
+
+    def _sent(self) -> requests.Response:
+        prepared = self._prepared.copy()
+        body = orjson.dumps(
+            {
+                "model": self._model,
+                "messages": self._messages,
+                "stream": True,
+                "stream_options": {"include_usage": True},
+                "max_tokens": 4096,
+            }
+        )
+        prepared.body = body
+        prepared.headers["Content-Length"] = str(len(body))
+        return self._adapter.send(prepared, stream=True, timeout=(10, 120))

@@ -138,6 +138,9 @@ class Item:
     @property
     def text(self) -> str:
         """All its text parts, joined."""
+        parts = self.parts
+        if len(parts) == 1 and type(part := parts[0]) is TextPart:  # as most items are
+            return part.text
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @classmethod

@@ -55,8 +55,7 @@ def has_media(conversation: Conversation) -> bool:
     """Whether any item carries an image or a video."""
     return any(
         item.media or any(isinstance(part, ImagePart | VideoPart) for part in item.parts)
-        for item in conversation.items
-        if not _is_plain(item)
+        for item in _not_plain(conversation.items)
     )
 
 
@@ -76,17 +75,21 @@ def as_seen(
     Args:
         read: What a piece of media is.
     """
-    if all(map(_is_plain, conversation.items)):
+    if not _not_plain(conversation.items):
         return conversation
     items: list[Item] = []
     for item in conversation.items:
-        items.extend((item,) if _is_plain(item) else _seen(item, capabilities, read))
+        items.extend(_seen(item, capabilities, read) if _not_plain((item,)) else (item,))
     return replace(conversation, items=tuple(items))
 
 
-def _is_plain(item: Item) -> bool:
-    parts = item.parts
-    return not item.media and (len(parts) == 1 and type(parts[0]) is TextPart)
+def _not_plain(items: tuple[Item, ...]) -> list[Item]:
+    """Those with more to them than one text. A call for each of a long history would be slow."""
+    return [
+        item
+        for item in items
+        if item.media or len(item.parts) != 1 or type(item.parts[0]) is not TextPart
+    ]
 
 
 def _seen(item: Item, capabilities: Capabilities, read: Read) -> tuple[Item, ...]:

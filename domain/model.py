@@ -133,6 +133,8 @@ class Sampling:
 
     def over(self, other: "Sampling") -> "Sampling":
         """These settings where set, else the other's."""
+        if self == UNSET:
+            return other
         return Sampling(
             **{
                 name: mine
@@ -141,3 +143,6 @@ class Sampling:
                 for name in Sampling.__dataclass_fields__
             }
         )
+
+
+UNSET = Sampling()

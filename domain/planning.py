@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from turnkeeper.domain.model import Endpoint, Limits, Model, Sampling
+from turnkeeper.domain.model import UNSET, Endpoint, Limits, Model, Sampling
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.plan import (
     Attempt,
@@ -70,7 +70,7 @@ def server_attempts(
     saved = {row.provider: row.sampling for row in server.providers}
 
     def sampling(provider: str) -> Sampling:
-        return saved.get(provider, Sampling()).over(server.sampling)
+        return saved.get(provider, UNSET).over(server.sampling)
 
     return _numbered(led, Route.SERVER, Owner.server(server.server_id), sampling)
 

@@ -264,8 +264,11 @@ def booked(
 
     Only the probe's own outcome ends its claim; others do not let a second probe in.
     """
-    freed = health if keeps_lease else replace(health, in_flight=max(0, health.in_flight - 1))
-    unclaimed = replace(freed, probe_until=None) if lease.is_probe else freed
+    unclaimed = replace(
+        health,
+        in_flight=health.in_flight if keeps_lease else max(0, health.in_flight - 1),
+        probe_until=None if lease.is_probe else health.probe_until,
+    )
     match booking:
         case BookNeutral():
             return unclaimed
@@ -276,12 +279,13 @@ def booked(
 
 
 def _succeeded(health: KeyHealth, model: str, leased_at: datetime) -> KeyHealth:
-    counted = replace(health, usage_count=health.usage_count + 1, error_count=0)
     is_newer = health.rest_set_at is not None and health.rest_set_at > leased_at
     if is_newer or health.rest_model not in {None, model}:
-        return counted
+        return replace(health, usage_count=health.usage_count + 1, error_count=0)
     return replace(
-        counted,
+        health,
+        usage_count=health.usage_count + 1,
+        error_count=0,
         rests_until=None,
         rest_set_at=None,
         rest_model=None,

@@ -21,8 +21,13 @@ def scaffolded(conversation: Conversation, *, verbatim: bool) -> Conversation:
     Args:
         verbatim: Whether the model writes its tool calls as text.
     """
-    # By identity: this looks at every item of every attempt, and an enum's hash is slow.
-    tags = [item.tag for item in conversation.items if _is_half(item)]
+    # By identity, and without a call: this looks at every item of every attempt, and an enum's
+    # hash is slow.
+    tags = [
+        item.tag
+        for item in conversation.items
+        if item.tag is Tag.TOOL_SCHEMAS or item.tag is Tag.TOOL_NUDGE
+    ]
     if not verbatim or not conversation.tools:
         return _stripped(conversation) if tags else conversation
     items = list(conversation.items)

@@ -237,6 +237,11 @@ class TurnState:
         return bool(self.queue) or self.may_open
 
     @property
+    def is_answered(self) -> bool:
+        """Whether its next step is sure to be its end, since the last outcome is an answer."""
+        return bool(self.outcomes) and isinstance(self.outcomes[-1], Answered)
+
+    @property
     def booking(self) -> Booking | None:
         """What the last outcome books on the key that it used; None where it used none."""
         if not self.outcomes or self.outcomes[-1].ran.lease is None:
@@ -326,10 +331,11 @@ class TurnState:
 
     def after(self, outcome: Outcome) -> "TurnState":
         """The state once an invocation has ended."""
-        seen = replace(self, outcomes=(*self.outcomes, outcome))
+        outcomes = (*self.outcomes, outcome)
+        if isinstance(outcome, Answered | Stopped | Interrupted | Unreachable):
+            return replace(self, outcomes=outcomes, at=Over())
+        seen = replace(self, outcomes=outcomes)
         match outcome:
-            case Answered() | Stopped() | Interrupted() | Unreachable():
-                return replace(seen, at=Over())
             case Empty(finish=reason):
                 text = f"nothing came; finish {reason.value if reason else 'unsaid'}"
                 failed = seen._noted(outcome, Failure(kind=FailureKind.EMPTY, message=text))
@@ -363,10 +369,10 @@ class TurnState:
         return replace(self, signal=signal, at=Over())
 
     def _prepared(self, prepared: Prepared) -> "TurnState":
-        begun = replace(self, queue=tuple(n for n in self.queue if n != prepared.attempt_no))
-        if self.attempt(prepared.attempt_no).needs_key:
-            return replace(begun, at=Leasing(prepared=prepared))
-        return replace(begun, at=Ready(prepared=prepared, lease=None))
+        queue = tuple(n for n in self.queue if n != prepared.attempt_no)
+        needs_key = self.attempt(prepared.attempt_no).needs_key
+        at = Leasing(prepared=prepared) if needs_key else Ready(prepared=prepared, lease=None)
+        return replace(self, queue=queue, at=at)
 
     def _gave_up(self, number: int, failure: Failure) -> "TurnState":
         """An attempt that is not run."""

@@ -115,7 +115,15 @@ def sizes_of(conversation: Conversation, text_tokens: Count = tokens_of) -> Size
     Args:
         text_tokens: How many tokens a text is.
     """
-    items = tuple(item_tokens(item, text_tokens) for item in conversation.items)
+    items = tuple(
+        [
+            # Most are one text; a call less for each of a long history.
+            TOKENS_PER_ITEM + text_tokens(item.parts[0].text)
+            if len(item.parts) == 1 and type(item.parts[0]) is TextPart and not item.media
+            else item_tokens(item, text_tokens)
+            for item in conversation.items
+        ]
+    )
     return Sizes(items=items, tools=sum(_tool(tool, text_tokens) for tool in conversation.tools))
 
 

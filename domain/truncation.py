@@ -59,10 +59,14 @@ def cut_to(conversation: Conversation, sizes: Sizes, *, to_tokens: int | None) -
     System items, samples, what carries no history tag and the newest user turn with all that
     follows it stay, even if they do not fit; so do tool calls and results that belong to them.
     """
-    groups = exchanges(conversation.items)
-    weights = _weights(groups, sizes)
     total = sizes.total
     over = 0 if to_tokens is None else total - to_tokens
+    if over <= 0 and not _tool_links(conversation.items):
+        # As mostly. What may go is then all of the history, in whatever exchanges it is.
+        may_go = sum([sizes.items[index] for index in _history(conversation.items)[:-1]])
+        return _without(conversation, [], tokens=total, least=total - may_go)
+    groups = exchanges(conversation.items)
+    weights = _weights(groups, sizes)
     count, gone = 0, 0
     while gone < over and count < len(groups):
         gone += weights[count]
@@ -111,17 +115,9 @@ def _linked(groups: list[list[int]], links: list[tuple[int, int]]) -> list[list[
 
 def _spoken(items: Sequence[Item]) -> list[list[int]]:
     """The history before the newest user turn, in exchanges."""
-    history = [
-        index
-        for index, item in enumerate(items)
-        if (item.tag is Tag.HISTORY and item.role is not Role.SYSTEM)
-        or item.tag is Tag.MEDIA_NOTICE
-    ]
-    while history and not _asks(items[history[-1]]):
-        history.pop()
     groups: list[list[int]] = []
     has_asked = False  # whether the last group is still only questions
-    for index in history[:-1]:
+    for index in _history(items)[:-1]:
         asks = _asks(items[index])
         if (asks and not has_asked) or not groups:
             groups.append([index])
@@ -131,6 +127,19 @@ def _spoken(items: Sequence[Item]) -> list[list[int]]:
     if groups and has_asked:
         groups.extend([index] for index in groups.pop())
     return groups
+
+
+def _history(items: Sequence[Item]) -> list[int]:
+    """The indexes of the history up to the newest user turn."""
+    history = [
+        index
+        for index, item in enumerate(items)
+        if (item.tag is Tag.HISTORY and item.role is not Role.SYSTEM)
+        or item.tag is Tag.MEDIA_NOTICE
+    ]
+    while history and not _asks(items[history[-1]]):
+        history.pop()
+    return history
 
 
 def _joined(groups: list[list[int]], reaches: list[int], pinned: list[bool]) -> list[list[int]]:

@@ -10,8 +10,7 @@ from turnkeeper.application.ports.clock import Clock
 class SystemClock(Clock):
     """The machine's monotonic clock and its time of day."""
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)  # a turn reads it some thirty times
 
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -3,19 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import requests
 from requests.structures import CaseInsensitiveDict
-from urllib3.response import HTTPResponse
 
 from turnkeeper.application.ports.runner import Stop
-from turnkeeper.infrastructure.http_adapter import RoutedRequest, WiredAdapter
+from turnkeeper.infrastructure.http_adapter import WiredAdapter
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.http_exchange import exchanged
 from turnkeeper.infrastructure.http_prepared import Preparer
 from turnkeeper.infrastructure.http_request import HttpRequest
 from turnkeeper.infrastructure.http_stream import HttpStream
-from turnkeeper.infrastructure.wire import WIRE, Wire
+from turnkeeper.infrastructure.wire import Wire
 
 __all__ = ["HttpClient", "HttpError", "HttpErrorKind", "HttpJson", "HttpRequest", "HttpStream"]
 
@@ -103,11 +103,11 @@ class HttpClient:
         forget_stop = stop.on_stop(wire.cut)
         try:
             with http_errors(prepared.host, wire):
-                raw = self._send(prepared.with_parts_of(request), wire)
+                exchange = exchanged(prepared.with_parts_of(request), wire)
         except BaseException:
             forget_stop()
             raise
-        return HttpStream(raw, host=prepared.host, wire=wire, forget_stop=forget_stop)
+        return HttpStream(exchange, host=prepared.host, wire=wire, forget_stop=forget_stop)
 
     def get_json(
         self, request: HttpRequest, *, stop: Stop, limit_bytes: int, timeout_s: float
@@ -133,16 +133,6 @@ class HttpClient:
         """Close the connections that rest; those in use are closed by their streams."""
         self._preparer.forget()
         self._session.close()
-
-    def _send(self, call: RoutedRequest, wire: Wire) -> HTTPResponse:
-        wire.check()
-        token = WIRE.set(wire)
-        try:
-            timeout = (wire.connect_timeout_s, wire.read_timeout_s)
-            response = self._adapter.send(call, stream=True, timeout=timeout)
-        finally:
-            WIRE.reset(token)
-        return cast(HTTPResponse, response.raw)
 
 
 def _value_of(body: bytes) -> Any:

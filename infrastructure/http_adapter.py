@@ -1,5 +1,7 @@
-"""The adapter between requests and the connections."""
+"""The adapter between requests, which checks addresses, and the connections."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import requests
@@ -12,17 +14,26 @@ from turnkeeper.infrastructure.wired_connections import WiredPool, WiredTlsPool
 _POOLS: dict[str, type[HTTPConnectionPool]] = {"http": WiredPool, "https": WiredTlsPool}
 _MOST_HOSTS = 64
 
-Route = tuple[HTTPConnectionPool, str]  # the connections, and what stands in the first line
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """The way of all requests to one address.
 
-class RoutedRequest(requests.PreparedRequest):
-    """A request that knows its way, as finding it takes longer than most of the rest."""
+    Attributes:
+        pool: The connections that lead there.
+        target: What stands in the first line.
+        proxy_headers: What the proxy is told in each request.
+        is_tunnelled: Whether the proxy has to be asked for a way through it first.
+    """
 
-    route: Route
+    pool: HTTPConnectionPool
+    target: str
+    proxy_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_tunnelled: bool = False
 
 
 class WiredAdapter(HTTPAdapter):
-    """Sends over wired connections: no retries, one TLS context, no cookies.
+    """Leads to wired connections with one TLS context.
 
     Args:
         pool_size: Connections that are kept for each host; more are made where needed.
@@ -53,15 +64,15 @@ class WiredAdapter(HTTPAdapter):
             proxies: As of requests.
         """
         if address is None:
-            pool = super().get_connection_with_tls_context(request, True, proxies)
-            return cast(HTTPConnectionPool, pool), super().request_url(request, proxies)
+            pool = self.get_connection_with_tls_context(request, True, proxies)
+            return _route_over(cast(HTTPConnectionPool, pool), self.request_url(request, proxies))
         host, tls = self.build_connection_pool_key_attributes(request, True)
         # The certificate is still checked for the name. Not by `assert_hostname`, which would
         # switch off the check of the context, and so of all connections.
         tls["server_hostname"] = host["host"]
         host["host"] = address
         pinned = self.poolmanager.connection_from_host(**host, pool_kwargs=tls)
-        return cast(HTTPConnectionPool, pinned), request.path_url
+        return Route(pool=cast(HTTPConnectionPool, pinned), target=request.path_url)
 
     def close(self) -> None:
         """Close the connections that rest, at once: urllib3 leaves that to the garbage."""
@@ -77,23 +88,8 @@ class WiredAdapter(HTTPAdapter):
         host, _ = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {"ssl_context": self._tls}
 
-    def get_connection_with_tls_context(
-        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
-    ) -> HTTPConnectionPool:
-        assert isinstance(request, RoutedRequest)
-        return request.route[0]
 
-    def request_url(self, request: requests.PreparedRequest, proxies: Any) -> str:
-        assert isinstance(request, RoutedRequest)
-        return request.route[1]
-
-    def cert_verify(self, *args: Any, **kwargs: Any) -> None:
-        """Leave the certificates to the context."""
-
-    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
-        """Return the bare reply, without cookies and without a guess at its encoding."""
-        response = requests.Response()
-        response.raw = resp
-        response.status_code = resp.status
-        response.request = req
-        return response
+def _route_over(pool: HTTPConnectionPool, target: str) -> Route:
+    is_tunnelled = pool.proxy is not None and target.startswith("/")
+    proxy_headers = {} if is_tunnelled else pool.proxy_headers
+    return Route(pool=pool, target=target, proxy_headers=proxy_headers, is_tunnelled=is_tunnelled)

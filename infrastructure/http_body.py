@@ -3,29 +3,30 @@
 import http.client
 import zlib
 from collections.abc import Iterator
-from io import BufferedReader
 
 from turnkeeper.infrastructure.http_chunks import chunked_pieces
 from turnkeeper.infrastructure.http_errors import BodyCut
+from turnkeeper.infrastructure.http_head import Head
+from turnkeeper.infrastructure.http_source import Source
 
 _PIECE_BYTES = 65_536
 _MOST_IDLE_BYTES = 65_536
 
 
-def body_pieces(reply: http.client.HTTPResponse, encoding: str) -> Iterator[bytes]:
+def body_pieces(head: Head, source: Source) -> Iterator[bytes]:
     """Yield what comes, as soon as it comes and never more than 64 KiB at once.
 
     Args:
-        reply: Read up to the end of its head. The framing may be any: chunks, a length, or up to
-            the connection's end.
-        encoding: Its Content-Encoding. Only what everybody can undo is undone.
+        head: Says how it is framed, which may be any way: chunks, a length, or up to the
+            connection's end; and how it is encoded. Only what everybody can undo is undone.
+        source: What follows the head.
 
     Raises:
         BodyCut: It ended before its framing says so.
         HTTPException: It is framed or encoded in a way that was not asked for.
     """
-    pieces = _framed(reply)
-    match encoding.strip().lower():
+    pieces = _framed(head, source)
+    match head.headers.get("content-encoding", "").strip().lower():
         case "" | "identity":
             return pieces
         case "gzip" | "x-gzip" | "deflate":
@@ -33,15 +34,15 @@ def body_pieces(reply: http.client.HTTPResponse, encoding: str) -> Iterator[byte
     raise http.client.HTTPException("the encoding of the body was not asked for")
 
 
-def _framed(reply: http.client.HTTPResponse) -> Iterator[bytes]:
-    if reply.chunked:
-        return chunked_pieces(reply.fp)
-    if reply.length is not None:
-        return _of_length(reply.fp, reply.length)
-    return _to_the_end(reply.fp)
+def _framed(head: Head, source: Source) -> Iterator[bytes]:
+    if head.is_chunked:
+        return chunked_pieces(source)
+    if head.length is not None:
+        return _of_length(source, head.length)
+    return _to_the_end(source)
 
 
-def _of_length(source: BufferedReader, left: int) -> Iterator[bytes]:
+def _of_length(source: Source, left: int) -> Iterator[bytes]:
     while left:
         piece = source.read1(min(left, _PIECE_BYTES))
         if not piece:
@@ -50,7 +51,7 @@ def _of_length(source: BufferedReader, left: int) -> Iterator[bytes]:
         yield piece
 
 
-def _to_the_end(source: BufferedReader) -> Iterator[bytes]:
+def _to_the_end(source: Source) -> Iterator[bytes]:
     while piece := source.read1(_PIECE_BYTES):
         yield piece
 

@@ -3,9 +3,9 @@
 import http.client
 import re
 from collections.abc import Iterator
-from io import BufferedReader
 
 from turnkeeper.infrastructure.http_errors import BodyCut
+from turnkeeper.infrastructure.http_source import Source
 
 _PIECE_BYTES = 65_536
 _LINE_BYTES = 4_096
@@ -15,7 +15,7 @@ _LAST = -1
 _SIZE = re.compile(rb"\r?\n[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*|\r)?\n")
 
 
-def chunked_pieces(source: BufferedReader) -> Iterator[bytes]:
+def chunked_pieces(source: Source) -> Iterator[bytes]:
     """Yield what the chunks hold, and together what came together.
 
     A burst of small chunks so costs little more than one, here and at every step behind.
@@ -66,7 +66,7 @@ def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:
             return parts, start, left
 
 
-def _skip_trailers(source: BufferedReader, rest: bytes) -> None:
+def _skip_trailers(source: Source, rest: bytes) -> None:
     while b"\n\n" not in (b"\n" + rest).replace(b"\r", b""):
         if len(rest) > _TRAILER_BYTES:
             raise http.client.HTTPException("the body has trailers without end")

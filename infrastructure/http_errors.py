@@ -6,9 +6,9 @@ import socket
 import ssl
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
-from typing import Protocol
+from types import TracebackType
+from typing import NoReturn, Protocol
 
 import requests
 import urllib3
@@ -65,24 +65,44 @@ class Line(Protocol):
     is_connected: bool
 
 
-@contextmanager
-def http_errors(host: str, line: Line) -> Iterator[None]:
-    """Turn every foreign exception into an `HttpError`.
+class http_errors:
+    """Turns every foreign exception into an `HttpError`.
+
+    A class, as a generator for each call and each body would cost three times as much.
 
     Args:
         host: Host and port, for the message.
         line: Whether the call was cancelled, and whether the connection stood.
     """
+
+    __slots__ = ("_host", "_line")
+
+    def __init__(self, host: str, line: Line) -> None:
+        self._host = host
+        self._line = line
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, _FOREIGN):
+            _raise_translated(error, self._host, self._line)
+
+
+def _raise_translated(error: BaseException, host: str, line: Line) -> NoReturn:
+    """Raise the `HttpError` that a foreign exception is."""
+    kind = HttpErrorKind.CANCELLED if line.is_cut else _kind_of(error, line.is_connected)
+    translated = HttpError(kind, f"{_WORDS[kind].format(host=host)}{_detail_of(error)}")
     try:
-        yield
-    except _FOREIGN as error:
-        kind = HttpErrorKind.CANCELLED if line.is_cut else _kind_of(error, line.is_connected)
-        translated = HttpError(kind, f"{_WORDS[kind].format(host=host)}{_detail_of(error)}")
-        try:
-            raise translated from None
-        finally:
-            # "from None" only hides the context, and the context may hold a key.
-            translated.__context__ = None
+        raise translated from None
+    finally:
+        # "from None" only hides the context, and the context may hold a key.
+        translated.__context__ = None
 
 
 _WORDS = {

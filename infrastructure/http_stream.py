@@ -6,12 +6,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from urllib3.response import HTTPResponse
-
 from turnkeeper.infrastructure.http_body import body_pieces
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.http_exchange import Exchange
 from turnkeeper.infrastructure.wire import Wire
-from turnkeeper.infrastructure.wired_connections import WiredConnection
 
 _MOST_DRAINED_BYTES = 262_144
 
@@ -28,11 +26,11 @@ class HttpStream:
     """
 
     def __init__(
-        self, raw: HTTPResponse, *, host: str, wire: Wire, forget_stop: Callable[[], object]
+        self, exchange: Exchange, *, host: str, wire: Wire, forget_stop: Callable[[], object]
     ) -> None:
-        self.status: int = raw.status
-        self.headers: Mapping[str, str] = raw.headers
-        self._raw = raw
+        self.status = exchange.head.status
+        self.headers: Mapping[str, str] = exchange.head.headers
+        self._exchange = exchange
         self._host = host
         self._wire = wire
         self._forget_stop = forget_stop
@@ -108,9 +106,7 @@ class HttpStream:
 
     def _read(self) -> Generator[bytes, None, None]:
         with http_errors(self._host, self._wire):
-            reply = self._raw._original_response
-            assert reply is not None
-            for piece in body_pieces(reply, self.headers.get("content-encoding", "")):
+            for piece in body_pieces(self._exchange.head, self._exchange.source):
                 self._wire.check()
                 yield piece
             self._wire.check()  # the end of a body may be that of the wire
@@ -137,16 +133,5 @@ class HttpStream:
         self._is_open = False
         self._forget_stop()
         self._wire.let_go()
-        if self._is_complete and not self._wire.is_cut:
-            self._keep()
-        else:
-            self._raw.close()
-        self._raw.release_conn()
-
-    def _keep(self) -> None:
-        reply, connection = self._raw._original_response, self._raw.connection
-        assert reply is not None
-        reply.close()
-        if isinstance(connection, WiredConnection):
-            connection.rest()
-            self._is_kept = not connection.is_closed
+        is_whole = self._is_complete and not self._wire.is_cut
+        self._is_kept = self._exchange.release(is_complete=is_whole)

@@ -99,10 +99,11 @@ class TokenEstimator(TokenCounter, Learner):
 
     def _text_tokens(self, text: str) -> int:
         key = hash(text)
-        tokens = self._texts.get(key)
-        if tokens is None:
+        try:
+            return self._texts[key]
+        except KeyError:
             tokens = self._count(text)
             if len(self._texts) >= self._most_texts:
                 self._texts.clear()
             self._texts[key] = tokens
-        return tokens
+            return tokens

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 
 from cryptography.exceptions import InvalidTag
@@ -18,6 +19,7 @@ from turnkeeper.infrastructure.master_secrets import VARIABLE, MasterSecrets
 
 LABEL = b"turnkeeper vault 1"
 NONCE_BYTES = 12
+_MOST_PLACES = 4_096  # whose bound bytes are remembered; nothing of them is secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,9 @@ class AesGcmVault(Vault):
                 f"master secret version {version} is not known, known are: {known};"
                 f" set {VARIABLE}_V{version}"
             )
+        derived = self._derived.get(version)  # what is there stays, so no lock is needed
+        if derived is not None:
+            return derived
         with self._deriving:
             if version not in self._derived:
                 self._derived[version] = _derive(master, version)
@@ -104,7 +109,11 @@ def _derive(master: Secret, version: int) -> _Keys:
 
 
 def _bound(owner: Owner, provider: str, row: str, version: int) -> bytes:
+    return _fields((owner.kind.value, owner.id, provider, row, str(version)))
+
+
+@lru_cache(_MOST_PLACES)
+def _fields(fields: tuple[str, ...]) -> bytes:
     # Each field carries its length, so that no two different quadruples give the same bytes.
-    fields = (owner.kind.value, owner.id, provider, row, str(version))
     encoded = (field.encode() for field in fields)
     return LABEL + b"".join(len(field).to_bytes(4, "big") + field for field in encoded)

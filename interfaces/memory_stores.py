@@ -1,11 +1,7 @@
 """The store that forgets: for tests and staging."""
 
-from functools import partial
-
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.vault import Vault
-from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
@@ -28,9 +24,7 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
     ledger = MemoryLedger(register, journal=journal)
     keys = MemoryKeyRing(vault=vault, clock=clock)
     settings = MemorySettingsStore()
-    turns = MemoryTurnStore(
-        register, ledger=ledger, keys=keys, version_of=partial(_version_of, settings)
-    )
+    turns = MemoryTurnStore(register, ledger=ledger, keys=keys, version_of=settings.version_of)
     return Stores(
         settings=settings,
         editor=settings,
@@ -46,9 +40,3 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )
-
-
-def _version_of(settings: SettingsStore, owner: Owner) -> int:
-    if owner.kind is OwnerKind.SERVER:
-        return settings.server(owner.id).version
-    return settings.personal(owner.id).version

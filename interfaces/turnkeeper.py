@@ -2,10 +2,10 @@
 
 import logging
 from collections.abc import Callable
+from secrets import token_hex
 from threading import Lock
 from types import TracebackType
 from typing import Self
-from uuid import uuid4
 
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
@@ -93,7 +93,7 @@ class Turnkeeper:
             Exception: Whatever `sink.prepare` raised.
         """
         place = (request.server_id, request.channel_id)
-        with self._running.entered(turn_id or uuid4().hex, place) as turn:
+        with self._running.entered(turn_id or token_hex(16), place) as turn:
             self._heartbeat.ensure()
             forget = self._signals.watch(turn.turn_id, turn.mailbox.put)
             try:

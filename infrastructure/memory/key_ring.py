@@ -33,9 +33,9 @@ from turnkeeper.infrastructure.saved_keys import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Row:
-    """A key, its place and health, and since when it has had its secret."""
+    """A key, its place and health, and since when it has had its secret. Only the key changes."""
 
     key: RotationKey
     owner: Owner
@@ -204,7 +204,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
         return row if row is not None and row.owner == owner else None
 
     def _set_key(self, row: _Row, key: RotationKey) -> None:
-        self._rows[key.id] = replace(row, key=key)
+        row.key = key
 
     def _set_health(self, row: _Row, health: KeyHealth) -> None:
         self._set_key(row, replace(row.key, health=health))

@@ -72,6 +72,12 @@ class MemorySettingsStore(SettingsStore, SettingsEditor):
                 providers=_resolved(settings.providers, known),
             )
 
+    def version_of(self, owner: Owner) -> int:
+        """How often an owner's settings have changed; 0 where nothing is set."""
+        with self._lock:
+            saved = self._saved.get(owner)
+            return saved.version if saved else 0
+
     def personal(self, user_id: str) -> PersonalSettings:
         owner = Owner.user(user_id)
         with self._lock:

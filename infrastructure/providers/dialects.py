@@ -4,6 +4,7 @@ Source: the providers' API references; their answers as recorded.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from turnkeeper.domain.model import Endpoint
@@ -15,6 +16,7 @@ _PLAIN = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penal
 _WIDE = _PLAIN | {"top_k", "min_p", "logit_bias"}
 _ON_OFF = (("none", "disabled"), ("low", "enabled"), ("medium", "enabled"), ("high", "enabled"))
 _NONE_OR_HIGH = (("low", "high"), ("medium", "high"))
+_MOST_ADDRESSES = 1_024  # whose dialect is remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +210,12 @@ DIALECTS = (
 
 def dialect_at(endpoint: Endpoint) -> Dialect:
     """The dialect that is spoken at an endpoint: its host's or port's, else the common one."""
-    place = urlsplit(endpoint.base_url)
+    return _spoken_at(endpoint.base_url)
+
+
+@lru_cache(_MOST_ADDRESSES)
+def _spoken_at(base_url: str) -> Dialect:
+    place = urlsplit(base_url)
     host = (place.hostname or "").lower()
     port = f":{_port(place.netloc)}"
     for dialect in DIALECTS:

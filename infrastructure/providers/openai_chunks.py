@@ -166,7 +166,12 @@ class OpenAIAnswer:
                 self._end_with(native)
 
     def _read_delta(self, delta: dict[str, Any]) -> None:
-        text, thoughts = delta.get("content"), thoughts_in(delta)
+        text = delta.get("content")
+        if type(text) is str and len(delta) == 1 + ("role" in delta):  # nothing else, as mostly
+            if text:
+                self._add_text(text)
+            return
+        thoughts = thoughts_in(delta)
         if isinstance(text, list):
             text, more = split(text)
             thoughts += more

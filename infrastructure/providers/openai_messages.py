@@ -24,6 +24,7 @@ from turnkeeper.infrastructure.providers.dialects import Dialect
 
 Message = dict[str, Any]
 
+_WORDS = {"system": "system", "user": "user", "model": "assistant"}
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENING = "(the conversation begins)"
 _GO_ON = "Go on from exactly this beginning of your answer, without repeating it: "
@@ -31,9 +32,15 @@ _GO_ON = "Go on from exactly this beginning of your answer, without repeating it
 
 def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     """The messages of a call, with the beginning of the answer as the last one if there is one."""
-    messages = [
-        message for item in call.conversation.items for message in _messages(item, call, dialect)
-    ]
+    messages: list[Message] = []
+    for item in call.conversation.items:
+        parts = item.parts
+        if len(parts) == 1 and type(parts[0]) is TextPart and item.role is not Role.TOOL:
+            # Most are, and a long history costs a third so.
+            if text := parts[0].text:
+                messages.append({"role": _WORDS[item.role._value_], "content": text})
+        else:
+            messages.extend(_messages(item, call, dialect))
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
     if call.prefill and not goes_on:
         messages.append({"role": "user", "content": f"[{_GO_ON}{call.prefill}]"})

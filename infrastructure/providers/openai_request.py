@@ -56,6 +56,8 @@ class OpenAIRequest:
 
     def without(self, refusals: frozenset[Refusal]) -> "OpenAIRequest":
         """The request without what is refused."""
+        if not refusals:
+            return self
         body = {
             name: value
             for name, value in self.body.items()

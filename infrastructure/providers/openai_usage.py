@@ -25,12 +25,10 @@ def usage_of(raw: Mapping[str, Any]) -> Usage:
 
 def _with_reasoning(usage: Usage) -> Usage:
     """Count the reasoning to the output where the sum shows that it was not (xAI)."""
+    if not usage.reasoning_tokens:
+        return usage
     parts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
-    if (
-        not usage.reasoning_tokens
-        or None in parts
-        or usage.total_tokens != sum(filter(None, parts))
-    ):
+    if None in parts or usage.total_tokens != sum(filter(None, parts)):
         return usage
     return Usage(
         input_tokens=usage.input_tokens,
@@ -43,7 +41,7 @@ def _with_reasoning(usage: Usage) -> Usage:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _count(value: object) -> int | None:

@@ -210,6 +210,13 @@ def test_what_is_left_fits_or_nothing_more_may_go(
     assert cut.tokens <= budget or exchanges(cut.conversation.items) == []
 
 
+@given(TALKS)
+def test_the_least_is_what_no_budget_leaves(talk: tuple[Conversation, Sizes]) -> None:
+    least = cut_to(*talk, to_tokens=0)
+
+    assert cut_to(*talk, to_tokens=None).least_tokens == least.tokens == least.least_tokens
+
+
 @given(TALKS, BUDGETS)
 def test_its_size_is_that_of_what_is_left(talk: tuple[Conversation, Sizes], budget: int) -> None:
     conversation, sizes = talk

@@ -1,41 +1,17 @@
-import io
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from received import Blocks, received
 
 from turnkeeper.infrastructure.http_chunks import chunked_pieces
 from turnkeeper.infrastructure.http_errors import BodyCut
+from turnkeeper.infrastructure.http_source import Source
 
 BODIES = st.lists(st.binary(min_size=1, max_size=40), max_size=12)
 CUTS = st.lists(st.integers(min_value=0, max_value=300), max_size=12)
 PLAIN = b"%x\r\n%b\r\n"
 STYLES = st.sampled_from([PLAIN, b"%X;name=1\r\n%b\r\n", b"0%x \n%b\n"])
 ENDS = st.sampled_from([b"0\r\n\r\n", b"000\r\nX-Sum: 1\r\n\r\n", b"0;last\n\n"])
-
-
-class Blocks(io.RawIOBase):
-    """A source that gives one block a read."""
-
-    def __init__(self, blocks: list[bytes]) -> None:
-        self._blocks = [block for block in blocks if block]
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        block = self._blocks.pop(0) if self._blocks else b""
-        size = min(len(block), len(buffer))
-        buffer[:size] = block[:size]
-        if block[size:]:
-            self._blocks.insert(0, block[size:])
-        return size
-
-
-def source_of(stream: bytes, cuts: list[int]) -> io.BufferedReader:
-    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    return io.BufferedReader(Blocks([stream[start:end] for start, end in pairwise(edges)]))
 
 
 def framed(body: list[bytes], style: bytes, end: bytes) -> bytes:
@@ -46,7 +22,7 @@ def framed(body: list[bytes], style: bytes, end: bytes) -> bytes:
 def test_a_body_comes_out_whole_however_it_was_cut(
     body: list[bytes], style: bytes, end: bytes, cuts: list[int]
 ) -> None:
-    pieces = list(chunked_pieces(source_of(framed(body, style, end), cuts)))
+    pieces = list(chunked_pieces(received(framed(body, style, end), cuts)))
 
     assert b"".join(pieces) == b"".join(body)
     assert all(pieces)
@@ -61,7 +37,7 @@ def test_a_body_that_breaks_off_gives_what_came_and_an_error(
     got: list[bytes] = []
 
     with pytest.raises(BodyCut):
-        got.extend(chunked_pieces(source_of(stream[:length], cuts)))
+        got.extend(chunked_pieces(received(stream[:length], cuts)))
 
     assert b"".join(got) == data_in(stream[:length])
 
@@ -71,18 +47,17 @@ def test_each_byte_is_given_out_before_the_next_is_waited_for(
     body: list[bytes], cuts: list[int]
 ) -> None:
     stream, got = framed(body, PLAIN, b"0\r\n\r\n"), b""
-    source = source_of(stream, cuts)
     seen = 0
 
-    class Watched(io.BufferedReader):
-        def read1(self, size: int = -1) -> bytes:
+    class Watched(Blocks):
+        def recv(self, limit: int, /) -> bytes:
             nonlocal seen
             assert data_in(stream[:seen]) == got
-            block = super().read1(size)
+            block = super().recv(limit)
             seen += len(block)
             return block
 
-    for piece in chunked_pieces(Watched(source.detach())):
+    for piece in chunked_pieces(Source(Watched(stream, cuts))):
         got += piece
 
     assert got == b"".join(body)

@@ -295,6 +295,15 @@ class TestFinish:
 
             assert server.connections == 1
 
+    def test_one_with_more_behind_its_end_gives_none_back(self, client: HttpClient) -> None:
+        with answering(reply(b"a") + b"HTTP/1.1 200 Not asked for\r\n\r\n") as server:
+            with opened(client, server.url) as stream:
+                assert list(stream.chunks()) == [b"a"]
+                assert not stream.finish(grace_s=WAIT_S)
+            assert body_of(client, server.url) == b"a"
+
+            assert server.connections == 2
+
     def test_a_reply_that_was_left_closes_its_connection(self, client: HttpClient) -> None:
         gone = Event()
 

@@ -1,0 +1,63 @@
+"""``python -m benchmarks.imports``: what importing costs, each in fresh processes."""
+
+import json
+import statistics
+import subprocess
+import sys
+
+from benchmarks.results_file import Table, keep
+
+ROUNDS = 9
+WHAT = {
+    "nothing": "",
+    "requests and sseclient": "import requests, sseclient",
+    "turnkeeper.domain": "import turnkeeper.domain.steps",
+    "turnkeeper.application": "import turnkeeper.application.run_generation_turn",
+    "turnkeeper.interfaces": "import turnkeeper.interfaces",
+    "its Turnkeeper": "from turnkeeper.interfaces import Turnkeeper",
+}
+PROBE = """
+import json, resource, sys, time
+before = set(sys.modules)
+began_s = time.perf_counter()
+{what}
+took_s = time.perf_counter() - began_s
+new = set(sys.modules) - before
+ours = [name for name in new if name.partition(".")[0] == "turnkeeper"]
+known = set(sys.stdlib_module_names) | {{"turnkeeper"}}
+foreign = {{name.partition(".")[0] for name in new}} - known
+print(json.dumps({{
+    "ms": took_s * 1e3,
+    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "modules": len(new),
+    "ours": len(ours),
+    "foreign": len([name for name in foreign if not name.startswith("_")]),
+}}))
+"""
+
+
+def imported(what: str) -> dict[str, float]:
+    """Medians of a few processes; the second and later find the bytecode where it is kept."""
+    seen = []
+    for _ in range(ROUNDS):
+        command = [sys.executable, "-c", PROBE.format(what=what)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        seen.append(json.loads(done.stdout))
+    return {name: statistics.median(one[name] for one in seen) for name in seen[0]}
+
+
+def main() -> None:
+    """Measure, print a table, keep the figures, and fail where the domain loads what is foreign."""
+    table: Table = {}
+    print(f"{'import':28}{'ms':>8}{'peak MB':>10}{'modules':>10}{'ours':>8}{'foreign':>10}")
+    for name, what in WHAT.items():
+        row = table[name] = imported(what)
+        ms, peak_mb, modules, ours, foreign = row.values()
+        print(f"{name:28}{ms:8.0f}{peak_mb:10.1f}{modules:10.0f}{ours:8.0f}{foreign:10.0f}")
+    keep("imports", table, rounds=ROUNDS)
+    if table["turnkeeper.domain"]["foreign"] or table["turnkeeper.application"]["foreign"]:
+        raise SystemExit("the domain or the application loads foreign packages")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""One request sent, and the head of its reply read.
+
+urllib3 finds, makes and keeps the connections, through proxies and with TLS. What goes over them
+is written here in one piece, as urllib3 and the standard library take half of a short turn's time
+for it, most of it for checks of headers that were checked already.
+"""
+
+import errno
+from dataclasses import dataclass, field
+from typing import cast
+
+from urllib3.connectionpool import HTTPConnectionPool
+from urllib3.exceptions import ClosedPoolError
+
+from turnkeeper.infrastructure.http_head import Head, head_from
+from turnkeeper.infrastructure.http_source import Source
+from turnkeeper.infrastructure.wire import WIRE, Wire
+from turnkeeper.infrastructure.wired_connections import WiredConnection
+
+_SMALL_BODY_BYTES = 65_536
+# The other side may have replied, and then closed without reading all.
+_MAY_HAVE_REPLIED = frozenset({errno.EPIPE, errno.ECONNRESET})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedRequest:
+    """What is sent, and on which connections.
+
+    Attributes:
+        verb: As in its first line.
+        head: Up to and with the blank line.
+        body: What follows.
+        pool: The connections that lead there.
+        is_tunnelled: Whether a proxy has to be asked for a way through it first.
+    """
+
+    verb: str
+    head: bytes = field(repr=False)  # it holds the key
+    body: bytes = field(repr=False)
+    pool: HTTPConnectionPool
+    is_tunnelled: bool
+
+
+class Exchange:
+    """A reply whose head is there. Used by one thread.
+
+    Attributes:
+        head: The head.
+        source: Its body, as it was sent.
+    """
+
+    def __init__(
+        self, head: Head, source: Source, pool: HTTPConnectionPool, connection: WiredConnection
+    ) -> None:
+        self.head = head
+        self.source = source
+        self._pool = pool
+        self._connection = connection
+
+    def release(self, *, is_complete: bool) -> bool:
+        """Give the connection back, and say whether it can be used again.
+
+        Args:
+            is_complete: Whether the body was read to its end.
+        """
+        is_kept = is_complete and not self.head.is_last and self.source.is_empty
+        if is_kept:
+            self._connection.rest()
+        else:
+            self._connection.close()
+        self._pool._put_conn(self._connection)
+        return is_kept
+
+
+def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
+    """Send the request and return its reply once its head is there.
+
+    Raises:
+        OSError: It cannot be sent, or nothing came.
+        HTTPException: What came is no reply.
+        urllib3.exceptions.HTTPError: There is no connection.
+    """
+    wire.check()
+    token = WIRE.set(wire)
+    try:
+        connection = _connection(request.pool)
+        try:
+            _connect(connection, request)
+            _send(connection, request)
+            source = Source(connection.sock)
+            head = head_from(source, request.verb)
+        except BaseException:
+            connection.close()
+            request.pool._put_conn(connection)
+            raise
+    finally:
+        WIRE.reset(token)
+    return Exchange(head, source, request.pool, connection)
+
+
+def _connection(pool: HTTPConnectionPool) -> WiredConnection:
+    try:
+        return cast(WiredConnection, pool._get_conn())
+    except ClosedPoolError as error:
+        raise ConnectionError("the client was closed") from error
+
+
+def _connect(connection: WiredConnection, request: RoutedRequest) -> None:
+    if not connection.is_closed:
+        connection.hold()
+        return
+    if request.is_tunnelled:
+        request.pool._prepare_proxy(connection)
+    if connection.is_closed:
+        connection.connect()
+    request.pool._validate_conn(connection)  # warns of TLS that checks nothing
+
+
+def _send(connection: WiredConnection, request: RoutedRequest) -> None:
+    try:
+        if len(request.body) <= _SMALL_BODY_BYTES:
+            connection.sock.sendall(request.head + request.body)
+        else:
+            connection.sock.sendall(request.head)
+            connection.sock.sendall(request.body)
+    except OSError as error:
+        if error.errno not in _MAY_HAVE_REPLIED:
+            raise

@@ -1,0 +1,27 @@
+"""Bytes as a socket would give them, in blocks of any size."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from turnkeeper.infrastructure.http_source import Source
+
+
+class Blocks:
+    """A receiver that gives one block a call: the stream, cut at these places."""
+
+    def __init__(self, stream: bytes, cuts: Sequence[int] = ()) -> None:
+        edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+        self._blocks = [stream[start:end] for start, end in pairwise(edges) if start < end]
+
+    def recv(self, limit: int, /) -> bytes:
+        if not self._blocks:
+            return b""
+        block = self._blocks.pop(0)
+        if block[limit:]:
+            self._blocks.insert(0, block[limit:])
+        return block[:limit]
+
+
+def received(stream: bytes, cuts: Sequence[int] = ()) -> Source:
+    """What the stream is read from when it comes cut at these places."""
+    return Source(Blocks(stream, cuts))

@@ -82,6 +82,7 @@ bench: $(VENV)/.installed         ## ratios against a floor measured in the same
 	$(BIN)/python -m benchmarks.truncation
 	$(BIN)/python -m benchmarks.watch
 	$(BIN)/python -m benchmarks.stop
+	$(BIN)/python -m benchmarks.discord_bot
 	$(BIN)/python -m benchmarks.fallback
 	$(BIN)/python -m benchmarks.long_stream
 	$(BIN)/python -m benchmarks.connections

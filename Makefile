@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install run test test-peers check lint format types arch soak bench bench-check clean
+.PHONY: help install run test test-peers check lint format types arch audit docs soak bench bench-check clean
 
 help:             ## say what each verb does
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -43,9 +43,10 @@ test-peers: $(PEERS)/.installed   ## what adapters send, beside the providers' o
 
 check: lint types arch test       ## everything that must be green
 
-lint: $(VENV)/.installed-dev      ## ruff
+lint: $(VENV)/.installed-dev      ## ruff and bandit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive domain application infrastructure interfaces
 
 format: $(VENV)/.installed-dev    ## let ruff tidy up
 	$(BIN)/ruff check --fix .
@@ -58,10 +59,23 @@ types: $(VENV)/.installed-dev     ## mypy, strict
 arch: $(VENV)/.installed-dev      ## imports point inward
 	$(BIN)/lint-imports
 
+audit: $(VENV)/.installed-dev     ## known weaknesses of what is installed; asks the network
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(INSTALL) -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs     ## the documentation, built strictly into build/site
+	$(BIN)/python docs/settings_page.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	TURNKEEPER_SOAK=1 $(BIN)/pytest -q --timeout 3600 tests/domain/test_steps_properties.py \
 		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py \
-		tests/acceptance/test_no_leaks.py
+		tests/acceptance/test_no_leaks.py \
+		tests/fuzz
+	$(BIN)/python -m tests.fuzz.sse --cases 1000000
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks.run

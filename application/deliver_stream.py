@@ -3,8 +3,11 @@
 from turnkeeper.application.outlet import Outlet
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.sink import Target
-from turnkeeper.domain import segment
 from turnkeeper.domain.outcome import Delivery
+from turnkeeper.domain.text_rules import TextRules
+from turnkeeper.domain.visible_text import VisibleText
+
+DEFAULT_RULES = TextRules()
 
 
 class DeliverStream:
@@ -12,17 +15,34 @@ class DeliverStream:
 
     Args:
         holds: Keeps all text until `finish`, for a sink that cannot take back.
+        rules: What of the text is shown, and when.
     """
 
-    def __init__(self, *, outlet: Outlet, target: Target, clock: Clock, holds: bool) -> None:
+    def __init__(
+        self,
+        *,
+        outlet: Outlet,
+        target: Target,
+        clock: Clock,
+        holds: bool,
+        rules: TextRules = DEFAULT_RULES,
+    ) -> None:
         self._outlet = outlet
         self._target = target
         self._clock = clock
         self._holds = holds
-        self._pieces: list[str] = []
-        self._length = 0
+        self._rules = rules
+        self._text = VisibleText(
+            rules,
+            limit=target.max_chars,
+            cuts=not holds,
+            fills=target.edit_interval_s is not None,
+        )
+        self._waiting: list[str] = []
+        self._is_open = False
+        self._first_at_s: float | None = None
         self._growing: Delivery | None = None
-        self._edited_at_s = 0.0
+        self._edited_at_s: float | None = None
         self._delivered: list[str] = []
 
     @property
@@ -31,86 +51,115 @@ class DeliverStream:
         grown = [self._growing.text] if self._growing is not None else []
         return "\n".join(self._delivered + grown)
 
+    @property
+    def visible_text(self) -> str:
+        """All the model's visible text so far, whole, whether it was posted or not."""
+        return self._text.shown
+
+    @property
+    def thoughts(self) -> str:
+        """What the model thought in think blocks so far; never posted."""
+        return self._text.thoughts
+
+    @property
+    def details(self) -> str:
+        """The bodies of `<details>` blocks so far, where the rules keep them back."""
+        return self._text.details
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many messages were posted as may be; no more are, so the caller stops."""
+        return 0 < self._rules.most_messages <= len(self._delivered)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the speaker guard ended the answer.
+
+        Look after each `text`: what comes then is ignored, so the caller stops the stream and
+        calls `finish`. With no `visible_text` there is no answer.
+        """
+        return self._text.is_guarded
+
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
-        self._pieces.append(piece)
-        self._length += len(piece)
-        if self._holds:
+        self._waiting += self._text.take(piece)
+        if self._holds or not (self._is_open or self._opens()):
             return
+        self._post_waiting()
         if self._target.edit_interval_s is not None:
             self._grow(self._target.edit_interval_s)
-        elif self._length > segment.SOFT_LIMIT or self._length > self._target.max_chars:
-            self._post_ready()
+
+    def before_tool(self) -> None:
+        """Post what is pending ahead of a tool call; nothing happens where nothing is.
+
+        A trailing clause is cut off and not posted; it stays in `visible_text`. Where text is
+        held until `finish`, it waits on. What comes next is a text of its own.
+        """
+        self._waiting += self._text.end(trim=True)
+        if not self._holds:
+            self._post_rest()
 
     def finish(self) -> None:
         """Post all that is left."""
-        text = self._taken()
-        if self._growing is not None:
-            self._end_growing(text)
-            return
-        for part in segment.rest(text, limit=self._target.max_chars):
-            self._post(part)
-
-    def before_tool(self) -> None:
-        """Post what was said before a tool is called."""
-        self.finish()
+        self._waiting += self._text.end()
+        self._post_rest()
 
     def drop(self) -> None:
         """Forget what was not posted: it will not be."""
-        self._pieces.clear()
-        self._length = 0
+        self._text.end()
+        self._waiting.clear()
 
-    def _post_ready(self) -> None:
-        parts, text = segment.ready(self._taken(), limit=self._target.max_chars)
-        self._pieces, self._length = [text], len(text)
-        for part in parts:
-            self._post(part)
+    def _opens(self) -> bool:
+        """Whether enough text came for the first message, or long enough ago."""
+        if not self._text.shown_chars:
+            self._first_at_s = None
+            return False
+        if self._text.shown_chars < self._rules.hold_chars:
+            now_s = self._clock.monotonic()
+            if self._first_at_s is None:
+                self._first_at_s = now_s
+            if now_s - self._first_at_s < self._rules.hold_s:
+                return False
+        self._is_open = True
+        return True
 
-    def _grow(self, interval_s: float) -> None:
-        """Post the first text at once and edit it as it grows, not too often."""
-        now_s = self._clock.monotonic()
-        if self._growing is None:
-            text = "".join(self._pieces)
-            if text.strip():
-                self._growing = self._outlet.post(text[: self._target.max_chars])
-                self._edited_at_s = now_s
-            return
-        if self._length > self._target.max_chars:
-            self._overflow()
-        elif now_s - self._edited_at_s >= interval_s:
-            self._edit("".join(self._pieces))
-            self._edited_at_s = now_s
-
-    def _overflow(self) -> None:
-        """The growing message is full: settle it and let the next one grow."""
-        parts, text = segment.ready(self._taken(), limit=self._target.max_chars)
-        self._settle_growing(parts)
-        self._pieces, self._length = [text], len(text)
-
-    def _end_growing(self, text: str) -> None:
-        self._settle_growing(segment.rest(text, limit=self._target.max_chars))
-
-    def _settle_growing(self, parts: tuple[str, ...]) -> None:
-        if parts and self._growing is not None:
-            self._edit(parts[0])
+    def _post_rest(self) -> None:
+        """Post what waits, and settle the growing message: nothing of it is pending."""
+        if self._waiting:
+            self._is_open = True
+        self._post_waiting()
+        if self._growing is not None:
             self._delivered.append(self._growing.text)
             self._growing = None
-            parts = parts[1:]
-        for part in parts:
-            self._post(part)
+
+    def _post_waiting(self) -> None:
+        while self._waiting and not self.is_full:
+            message = self._waiting.pop(0)
+            if self._growing is None:
+                self._outlet.post(message)
+            else:
+                self._edit(message)
+                self._growing = None
+            self._delivered.append(message)
+
+    def _grow(self, interval_s: float) -> None:
+        """Show the message that is not whole yet, not too often."""
+        now_s = self._clock.monotonic()
+        if self.is_full:
+            return
+        if self._edited_at_s is not None and now_s - self._edited_at_s < interval_s:
+            return
+        text = self._text.preview
+        if not text:
+            return
+        if self._growing is None:
+            self._growing = self._outlet.post(text)
+        else:
+            self._edit(text)
+        self._edited_at_s = now_s
 
     def _edit(self, text: str) -> None:
         before = self._growing
         assert before is not None
-        if before.text == text:
-            return
-        self._growing = self._outlet.edit(before, text)
-
-    def _post(self, text: str) -> None:
-        self._outlet.post(text)
-        self._delivered.append(text)
-
-    def _taken(self) -> str:
-        text = "".join(self._pieces)
-        self._pieces, self._length = [], 0
-        return text
+        if before.text != text:
+            self._growing = self._outlet.edit(before, text)

@@ -7,6 +7,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
 from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.providers import Providers
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import Booked, Opened, TurnStore
 from turnkeeper.application.poster import Poster
@@ -54,6 +55,8 @@ from turnkeeper.domain.steps import (
     Wait,
 )
 
+MAX_MODEL_CHARS = 128
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTools:
@@ -69,6 +72,7 @@ class StepTools:
     open_server_route: Open
     unreachable_s: float = 900.0
     tools: Tools = NoTools()
+    spool: Spool = NoSpool()
 
 
 class PerformStep:
@@ -84,7 +88,9 @@ class PerformStep:
         self.epoch = opened.epoch
         self._note = stage.recorder.note
         self._invocations = 0
-        self.poster = Poster(stage=stage, ledger=tools.ledger, epoch=opened.epoch)
+        self.poster = Poster(
+            stage=stage, ledger=tools.ledger, epoch=opened.epoch, spool=tools.spool
+        )
         self.unbooked: list[Booked] = []
         self._lent: Lease | None = None
         self.standing: tuple[Delivery, ...] = ()
@@ -305,7 +311,14 @@ def _ended(outcome: Outcome, invocation_no: int) -> events.InvocationEnded:
         kept=tuple(delivery.message_id for delivery in ran.delivered),
         input_tokens=ran.usage.input_tokens if ran.usage else None,
         output_tokens=ran.usage.output_tokens if ran.usage else None,
+        response_model=_response_model(outcome),
     )
+
+
+def _response_model(outcome: Outcome) -> str | None:
+    said = (one.serving.model for one in outcome.ran.stream_results if one.serving)
+    last = [model for model in said if model][-1:]
+    return redact(last[0], limit=MAX_MODEL_CHARS) if last else None
 
 
 def _failure_of(outcome: Outcome) -> Failure | None:

@@ -8,12 +8,18 @@ from threading import Lock
 
 from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
 from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageStuck, MessageTakenBack
 from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.redact import redact
+
+
+def content_hash(text: str) -> str:
+    """By which a message is known again."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @contextmanager
@@ -30,9 +36,12 @@ def _sink_errors(doing: str) -> Iterator[None]:
 class Poster:
     """The one door to the channel for a turn's answer. Safe from several threads."""
 
-    def __init__(self, *, stage: Stage, ledger: Ledger, epoch: int) -> None:
+    def __init__(
+        self, *, stage: Stage, ledger: Ledger, epoch: int, spool: Spool = NoSpool()
+    ) -> None:
         self._stage = stage
         self._ledger = ledger
+        self._spool = spool
         self._epoch = epoch
         self._lock = Lock()  # guards the fates
         self._fates = Fates()
@@ -99,6 +108,7 @@ class Poster:
 
     def _intent(self, text: str, origin: Origin, invocation_no: int) -> Intent:
         target = self._stage.target
+        stripped = text.strip()  # as destinations show it
         return Intent(
             intent_id=token_hex(13)[:25],
             turn_id=self._stage.turn_id,
@@ -106,10 +116,12 @@ class Poster:
             server_id=self._stage.request.server_id,
             channel_id=target.channel_id,
             origin=origin,
-            content_hash=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            content_hash=content_hash(stripped),
             invocation_no=invocation_no,
             thread_id=target.thread_id,
             webhook_id=target.webhook_id,
+            webhook_is_temporary=target.webhook_is_temporary,
+            chars=len(stripped),
         )
 
     def _intend(self, intent: Intent) -> None:
@@ -123,10 +135,17 @@ class Poster:
             if not self._has_posted:
                 raise
             self._stage.recorder.note(EffectFailed(effect="ledger", cause=redact(str(error))))
+            self._keep_on_this_machine(intent, fates)
             return
         if not goes_on:
             self._stage.mailbox.put(Signal.SUPERSEDED)
             raise Cancelled("the turn was given up by its owner")
+
+    def _keep_on_this_machine(self, intent: Intent, fates: Fates) -> None:
+        try:
+            self._spool.keep_intent(intent, fates)
+        except StoreError as error:  # the answer goes on all the same
+            self._stage.recorder.note(EffectFailed(effect="spool", cause=redact(str(error))))
 
     def _keep(self, fates: Fates) -> None:
         with self._lock:

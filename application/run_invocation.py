@@ -46,8 +46,10 @@ from turnkeeper.domain.outcome import (
 )
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits, ToolPolicy
+from turnkeeper.domain.quotes import without_quotes
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import RunInvocation as Step
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Limit, Progress, next_limit
 
@@ -89,6 +91,7 @@ class RunInvocation:
 
     Args:
         tool_policy: How far model and tools may go on with each other.
+        text_rules: What is shown of an answer, and when.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class RunInvocation:
         *,
         limits: TimeLimits,
         tool_policy: ToolPolicy = ToolPolicy(),
+        text_rules: TextRules = TextRules(),
     ) -> None:
         self._providers = ports.providers
         self._runner = ports.runner
@@ -106,6 +110,7 @@ class RunInvocation:
         self._words = ports.words
         self._limits = limits
         self._tool_policy = tool_policy
+        self._text_rules = text_rules
         self._bench = Workbench(
             tools=ports.tools,
             runner=ports.runner,
@@ -141,14 +146,15 @@ class RunInvocation:
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             outlet.shut()
             # Nothing could take its place, so what stood still stands.
-            return _crashed(replace(before, delivered=step.take_back), error)
+            crashed = _crashed(replace(before, delivered=step.take_back), error)
+            return _discreet(crashed, step)
         self._clear_the_channel(step, poster, cleared)
         try:
             outcome = self._watched(work, under_way, stage)
         except BaseException:
             _ask_to_stop(work, outlet)
             raise
-        return self._ended(outcome, under_way, stage)
+        return _discreet(self._ended(outcome, under_way, stage), step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
@@ -187,6 +193,7 @@ class RunInvocation:
             target=stage.target,
             clock=self._clock,
             holds=not stage.sink.can_take_back,
+            rules=self._rules_of(stage),
         )
         deadline = stage.deadline.earlier(Deadline(now_s + self._limits.attempt_s))
         job = Job(
@@ -226,6 +233,10 @@ class RunInvocation:
             started_at_s=now_s,
             may_be_slow=attempt.model.capabilities.reasoning or not step.another_may_answer,
         )
+
+    def _rules_of(self, stage: Stage) -> TextRules:
+        speakers = stage.request.other_speakers
+        return replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
 
     def _say_still_working(self, stage: Stage, outlet: Outlet) -> None:
         """Tell people that it goes on, where they are told such things; it can be taken back."""
@@ -458,6 +469,26 @@ def _heard(under_way: _Invocation, stage: Stage) -> Signal | None:
     if signal is Signal.FOLLOW_UP_REQUESTED and under_way.loop.in_tool_chain:
         return None
     return signal
+
+
+def _discreet(outcome: Outcome, step: Step) -> Outcome:
+    """The outcome without what its failure repeats of the conversation."""
+    if not any(result.failure for result in outcome.ran.stream_results) and not isinstance(
+        outcome, Failed | TimedOut | Crashed
+    ):
+        return outcome
+    conversation = step.prepared.conversation
+    results = tuple(
+        replace(result, failure=without_quotes(result.failure, conversation))
+        if result.failure
+        else result
+        for result in outcome.ran.stream_results
+    )
+    ran = replace(outcome.ran, stream_results=results)
+    if isinstance(outcome, Failed | TimedOut | Crashed):
+        failure = without_quotes(outcome.failure, conversation)
+        return replace(outcome, ran=ran, failure=failure)
+    return replace(outcome, ran=ran)
 
 
 def _ask_to_stop(work: Work[Outcome], outlet: Outlet) -> None:

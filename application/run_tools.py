@@ -46,7 +46,7 @@ class ToolAnswer:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """One call. The tool's thread writes `record` and `result`, and last that it is over."""
+    """One call. The tool's thread writes `record`, `result` and when, and last that it is over."""
 
     call: ToolCallPart
     record: ToolRecord
@@ -55,6 +55,8 @@ class _Run:
     result: ToolResult | None = None
     work: Work[None] | None = None
     is_over: bool = True
+    began_s: float | None = None
+    ended_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,13 @@ class RunTools:
         known = self._known.get((*key, nth))
         if known is not None:
             return _Run(call=call, record=known, rules=rules, replayed=True)
-        run = _Run(call=call, record=self._record(call, nth), rules=rules, is_over=False)
+        run = _Run(
+            call=call,
+            record=self._record(call, nth),
+            rules=rules,
+            is_over=False,
+            began_s=self._bench.clock.monotonic(),
+        )
         self._keep(run)
         try:
             work = partial(self._run, run, changed)
@@ -199,6 +207,7 @@ class RunTools:
             run.record, run.result = self._ended(record, failed), failed
             self._keep(run, failed)
         finally:
+            run.ended_s = self._bench.clock.monotonic()
             run.is_over = True
             changed.set()
 
@@ -251,6 +260,8 @@ class RunTools:
     def _answer(self, run: _Run) -> ToolAnswer:
         result, record = run.result, run.record
         is_refused = isinstance(result, ToolFailed) and not result.ran
+        now_s = self._bench.clock.monotonic()
+        ended_s = now_s if run.ended_s is None else run.ended_s
         self._stage.recorder.note(
             ToolRan(
                 invocation_no=self._outlet.invocation_no,
@@ -258,6 +269,8 @@ class RunTools:
                 nth=record.nth,
                 state=REFUSED if is_refused else record.state.value,
                 replayed=run.replayed,
+                took_s=0.0 if run.began_s is None else ended_s - run.began_s,
+                ended_ago_s=now_s - ended_s,
             )
         )
         fetched = result.fetched if isinstance(result, ToolDone) else None

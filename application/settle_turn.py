@@ -4,6 +4,7 @@ from collections import deque
 from contextlib import suppress
 
 from turnkeeper.application.ports.journal import Journal
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.turn_store import Closing, TurnStore
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.domain.events import Entry
@@ -17,16 +18,20 @@ class SettleTurn:
     Safe to use from several threads: a deque's ends are.
     """
 
-    def __init__(self, *, turns: TurnStore, journal: Journal) -> None:
+    def __init__(self, *, turns: TurnStore, journal: Journal, spool: Spool = NoSpool()) -> None:
         self._turns = turns
         self._journal = journal
+        self._spool = spool
         self._waiting: deque[Closing] = deque(maxlen=MAX_WAITING)
         self._late: deque[Entry] = deque(maxlen=MAX_WAITING)
 
     def __call__(self, closing: Closing) -> str | None:
         """Write a turn's end; returns why it has to wait, or None."""
         self._waiting.append(closing)
-        return self.flush()
+        cause = self.flush()
+        if cause is not None and any(one is closing for one in tuple(self._waiting)):
+            self._keep_on_this_machine(closing)
+        return cause
 
     def later(self, entries: tuple[Entry, ...]) -> None:
         """Keep entries that came after their turn was closed for the next write."""
@@ -46,7 +51,17 @@ class SettleTurn:
                 return str(error)
             except StoreError as error:  # it would be refused again, and hold up all others
                 return str(error)
+            self._was_written(closing)
         return None
+
+    def _keep_on_this_machine(self, closing: Closing) -> None:
+        """So that it is booked even if this process dies before the store is back."""
+        with suppress(StoreError):  # it waits in memory all the same
+            self._spool.keep_end(closing)
+
+    def _was_written(self, closing: Closing) -> None:
+        with suppress(StoreError):  # then it is written twice, which changes nothing
+            self._spool.end_was_written(closing.turn_id)
 
     def flush_late(self) -> str | None:
         """Write the entries that came late; returns why they have to wait, or None."""

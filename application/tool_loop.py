@@ -39,6 +39,10 @@ from turnkeeper.domain.stream import (
 from turnkeeper.domain.tool_calls import assembled, exchange
 from turnkeeper.domain.watch import Progress
 
+_CUT = Finished(reason=FinishReason.STOP, raw=("cut here",))
+"""The end of an answer that is not listened to any further."""
+DETAILS = "[Scene Metadata]"
+"""What stands before the details in the reply's text; people do not see them."""
 NO_TERMINAL = Failure(
     kind=FailureKind.CRASH,
     message="the provider adapter ended its stream without saying how",
@@ -102,7 +106,7 @@ class ToolLoop:
         self._began_s = clock.monotonic()
         self._history: tuple[Item, ...] = ()
         self._spent: frozenset[str] = frozenset()  # tools that are offered no more
-        self._said: list[str] = []
+        self._said_chars = 0  # of the visible text, what earlier provider calls said
         self._fetched: list[str] = []
         self._results: list[StreamResult] = []
         self._heard: list[Heard] = []
@@ -129,7 +133,7 @@ class ToolLoop:
             answers = self._called(heard, calls, stop)
             if self._failures >= self._job.policy.max_failures:
                 return self._failed(_TOOLS_FAIL)
-            if _may_end(answers, has_said=bool(self._said)):
+            if _may_end(answers, has_said=self._has_said):
                 return self._answered()
         ran = self.so_far(TurnStatus.TIMEOUT, _NO_END)
         return TimedOut(ran=ran, phase=TimeoutPhase.TOOLS, failure=_NO_END)
@@ -180,6 +184,9 @@ class ToolLoop:
             heard.note(event)
             if isinstance(event, TextDelta):
                 self._delivery.text(event.text)
+                if self._delivery.is_guarded or self._delivery.is_full:
+                    heard.end = _CUT
+                    return
             if heard.end is None:  # what is whole although it was told to stop is still whole
                 stop.check()
 
@@ -191,12 +198,12 @@ class ToolLoop:
         """Run what the model asked for, and let it know what came of it."""
         self.in_tool_chain = True
         self._delivery.before_tool()
-        self._keep(heard, TurnStatus.FUNCTION_CALL)
+        said = self._keep(heard, TurnStatus.FUNCTION_CALL)
         was_cut = heard.finish is FinishReason.LENGTH
         answers = self._tools(calls, offered=self._offered, was_cut=was_cut, stop=stop)
         plain = [one for one in answers if not one.record.context]
         self._history += exchange(
-            heard.said, heard.reasoning, [(one.call, one.record.result_json) for one in plain]
+            said, heard.reasoning, [(one.call, one.record.result_json) for one in plain]
         )
         for one in answers:
             self._note(one)
@@ -223,7 +230,7 @@ class ToolLoop:
                 return self._failed(_blocked(finished))
             case Finished(reason=FinishReason.TOOL_CALLS):
                 return self._failed(_unoffered(heard))
-            case Finished(reason=reason) if not heard.said.strip():
+            case Finished(reason=reason) if not self._says_now:
                 if self._is_settled(before, reason):
                     self._keep(heard, TurnStatus.COMPLETED)
                     return self._answered()
@@ -241,14 +248,14 @@ class ToolLoop:
         """Whether nothing more needs to be said: people have their answer already."""
         if reason is FinishReason.LENGTH:
             return False
-        return self._has_delivered or (bool(self._said) and _need_nothing(before))
+        return self._has_delivered or (self._has_said and _need_nothing(before))
 
     @property
     def _has_delivered(self) -> bool:
         return any(record.delivered for record in self._tools.records)
 
     def _answered(self) -> Answered:
-        text = "\n".join(self._said)
+        text = self._reply_text
         ran = self._ran(tuple(self._results), text)
         by_tool = self._has_delivered or not text
         return Answered(ran=ran, delivered_by_tool=by_tool)
@@ -257,12 +264,28 @@ class ToolLoop:
         status = TurnStatus.TIMEOUT if failure.kind is FailureKind.TIMEOUT else TurnStatus.ERROR
         return Failed(ran=self.so_far(status, failure), failure=failure)
 
-    def _keep(self, heard: Heard, status: TurnStatus) -> None:
-        """A provider call that ended as it should."""
-        text = heard.said.strip()
-        if text:
-            self._said.append(text)
+    @property
+    def _has_said(self) -> bool:
+        return bool(self._delivery.visible_text.strip())
+
+    @property
+    def _says_now(self) -> str:
+        """What is visible of the provider call under way."""
+        return self._delivery.visible_text[self._said_chars :].strip()
+
+    @property
+    def _reply_text(self) -> str:
+        """What was said in all, with the details that were kept back."""
+        delivery = self._delivery
+        text = delivery.delivered_text if delivery.is_full else delivery.visible_text.strip()
+        return f"{text}\n\n{DETAILS}\n{delivery.details}" if delivery.details else text
+
+    def _keep(self, heard: Heard, status: TurnStatus) -> str:
+        """Note a provider call that ended as it should; what it said."""
+        text = self._says_now
+        self._said_chars = len(self._delivery.visible_text)
         self._results.append(heard.result(status, text))
+        return text
 
     def _ran(self, results: tuple[StreamResult, ...], reply_text: str) -> Ran:
         start = self._job.ran
@@ -278,7 +301,8 @@ class ToolLoop:
 
     def _thought_log(self) -> ThoughtLog | None:
         """What was thought and fetched, or None."""
-        raw = "".join(delta.text for heard in self._heard for delta in heard.reasoning)
+        reasoned = "".join(delta.text for heard in self._heard for delta in heard.reasoning)
+        raw = "\n\n".join(text for text in (reasoned, self._delivery.thoughts) if text)
         fetched = "\n\n".join(self._fetched)
         if not raw and not fetched:
             return None

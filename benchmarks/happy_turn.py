@@ -41,7 +41,7 @@ class HappyTurn:
         **settings: object,
     ) -> None:
         self._kept = Turnkeeper.open(
-            Settings(**({"store": "memory", "data_dir": data_dir} | settings))
+            Settings(**({"store": "memory", "data_dir": data_dir, "hold_chars": 0} | settings))
         )
         configure = self._kept.configure
         for number, model in enumerate(models, start=1):

@@ -54,9 +54,10 @@ class _Seen:
     """A journal, sorted by kind of event."""
 
     def __init__(self, entries: tuple[ev.Entry, ...], bounds: Bounds) -> None:
-        self.entries = entries
+        # What a sweep added is not the turn's own.
+        self.entries = tuple(one for one in entries if not isinstance(one.event, ev.TurnSwept))
         self.bounds = bounds
-        self.events = [entry.event for entry in entries]
+        self.events = [entry.event for entry in self.entries]
 
     def of(self, kind: type[T]) -> list[T]:
         return [event for event in self.events if isinstance(event, kind)]

@@ -109,6 +109,8 @@ class ToolRan:
         nth: How many equal calls came before it in the invocation.
         state: ``done``, ``failed``, ``unknown``, or ``refused`` where it was not run.
         replayed: Whether an earlier invocation's run answered the call.
+        took_s: How long it ran, or how long it had run when it was no longer waited for.
+        ended_ago_s: How long before this entry that was; the runs of one answer are noted together.
     """
 
     invocation_no: int
@@ -116,6 +118,8 @@ class ToolRan:
     nth: int
     state: str
     replayed: bool = False
+    took_s: float = 0.0
+    ended_ago_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +163,7 @@ class InvocationEnded:
         kept: Ids of the messages that it had posted.
         input_tokens: As reported, or None.
         output_tokens: As reported, or None.
+        response_model: Which model answered, in the provider's words, or None if it did not say.
     """
 
     attempt_no: int
@@ -171,6 +176,7 @@ class InvocationEnded:
     kept: tuple[str, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None
+    response_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +269,31 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSwept:
+    """The turn's process died, and another swept up; what is missing before it is not known.
+
+    Attributes:
+        by: Who swept.
+        silent_s: How long the turn had given no sign of life.
+        last_seq: The last entry that the turn wrote, or None; what came after it is lost.
+        taken_back: Ids of the messages that were taken back.
+        stuck: Ids of those that the destination does not delete.
+        absent: How many were to be posted, and are not there.
+    """
+
+    by: str
+    silent_s: float
+    last_seq: int | None = None
+    taken_back: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+    absent: int = 0
+
+
+SWEPT_SEQ = 1_000_000
+"""The number from which a sweep's entries count, beyond all that a turn itself may still write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EffectFailed:
     """Something done on the side did not work; the turn went on."""
 
@@ -295,6 +326,7 @@ Event = (
     | Finalized
     | CleanedUp
     | TurnEnded
+    | TurnSwept
     | EffectFailed
 )
 
@@ -305,7 +337,7 @@ class Entry:
 
     Attributes:
         turn_id: Which turn.
-        seq: From 0, without gaps.
+        seq: From 0, without gaps; a sweep's entries are numbered from `SWEPT_SEQ`.
         at_s: Seconds since the turn began.
         event: What happened.
     """

@@ -1,122 +1,150 @@
 """Cuts a growing text into messages: pure, for any sink.
 
-The joined segments are the text, whitespace at the cuts aside; a code fence that a cut goes
-through is closed before it and opened again after it, with its language.
+The joined messages are the text, whitespace at the cuts aside; a block of code that a cut goes
+through is closed before it and opened again after it, with its language. Where the cuts are
+depends on the text alone, not on the pieces it came in.
 """
 
-import re
-import unicodedata
-
-SOFT_LIMIT = 1000
-"""From here on a text is cut at the next good place."""
-
-_FENCE = re.compile(r"^[ \t]{0,3}(```+|~~~+)[ \t]*([^\s`]*)[^\n]*$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"[.!?。！？…][\"')\]]*\s")
+from turnkeeper.domain.segment_buffer import Buffer
+from turnkeeper.domain.segment_cut import code_cut, prose_cut, unclosed_start
+from turnkeeper.domain.segment_fence import Fence, fence_after, fenced, may_be_fence
+from turnkeeper.domain.segment_grapheme import grapheme_start
+from turnkeeper.domain.segment_sentence import without_trailing_clause
+from turnkeeper.domain.text_rules import STAND_ALONE_CHARS
 
 
-def ready(text: str, *, limit: int) -> tuple[tuple[str, ...], str]:
-    """The messages that can go out now, and what stays for later.
+class Segmenter:
+    """Cuts one text. Used by one thread.
 
-    A paragraph goes out once it is long enough to stand alone; a block of code is kept whole
-    where it fits.
+    Each character is looked at as it comes, and about twice more where a message is full.
 
     Args:
-        limit: The longest message, in characters.
+        limit: The longest message, in code points.
+        stand_alone_chars: From here on the end of a paragraph or block of code ends a message;
+            at most half the limit.
+        is_eager: Whether it cuts as the text comes; if not, only at the end.
     """
-    segments: list[str] = []
-    soft = min(SOFT_LIMIT, limit)
-    while len(text) > soft:
-        cut = _good_cut(text, soft, limit)
-        if cut is None:
-            break
-        head, text = _split(text, cut, limit)
-        segments.extend(head)
-    return tuple(segments), text
 
+    def __init__(
+        self,
+        *,
+        limit: int,
+        stand_alone_chars: int = STAND_ALONE_CHARS,
+        is_eager: bool = True,
+    ) -> None:
+        self._limit = limit
+        self._stand_alone = min(stand_alone_chars, limit // 2)
+        self._is_eager = is_eager
+        self._waiting: list[str] = []
+        self._buffer = Buffer(limit)
+        self.examined_chars = 0
 
-def rest(text: str, *, limit: int) -> tuple[str, ...]:
-    """All that is left, as messages."""
-    segments: list[str] = []
-    while len(text) > limit:
-        cut = _best_cut(text, limit)
-        head, text = _split(text, cut, limit)
-        segments.extend(head)
-    last = text.strip()
-    return (*segments, last) if last else tuple(segments)
+    @property
+    def pending(self) -> str:
+        """What came and is in no message yet, without the fences that were added."""
+        return self._buffer.text + "".join(self._waiting)
 
+    @property
+    def preview(self) -> str:
+        """What is pending as a message that fits; a line that may be a fence is left out."""
+        buffer = self._buffer
+        line = buffer.line
+        text = buffer.whole_lines + ("" if may_be_fence(line) else line)
+        room = buffer.room - (buffer.fence.closing_chars if buffer.fence else 0)
+        if len(text) > room:
+            text = text[: grapheme_start(text, room)]
+        return self._message(text, buffer.fence) or ""
 
-def _good_cut(text: str, soft: int, limit: int) -> int | None:
-    """Where to cut now, or None while waiting for more is better."""
-    end = text.rfind("\n\n", 0, limit)
-    while end > 0 and _open_fence(text[:end]) is not None:
-        end = text.rfind("\n\n", 0, end)
-    if end > soft // 2:
-        return end
-    return _best_cut(text, limit) if len(text) > limit else None
+    def take(self, text: str) -> tuple[str, ...]:
+        """Take some more text; the messages that can go out now."""
+        if not self._is_eager:
+            self._waiting.append(text)
+            return ()
+        buffer = self._buffer
+        if buffer.chars + len(text) <= buffer.room and "\n" not in text:
+            buffer.add(text)
+            return ()
+        messages: list[str] = []
+        self._read(text, messages)
+        return tuple(messages)
 
+    def rest(self, *, trim: bool = False) -> tuple[str, ...]:
+        """All that is left, as messages; what comes then is a new text.
 
-def _best_cut(text: str, limit: int) -> int:
-    """The best place at or before the limit: paragraph, line, sentence, word, then anywhere."""
-    room = limit - _fence_room(text, limit)
-    floor = room // 2
-    for mark in ("\n\n", "\n"):
-        end = text.rfind(mark, floor, room)
-        if end > 0:
-            return end
-    ends = [found.end() for found in _SENTENCE_END.finditer(text, floor, room)]
-    if ends:
-        return ends[-1]
-    end = text.rfind(" ", floor, room)
-    return end if end > 0 else _grapheme_start(text, room)
+        Args:
+            trim: Leave out a trailing clause, unless it is in code.
+        """
+        messages: list[str] = []
+        waiting, self._waiting = "".join(self._waiting), []
+        self._read(waiting, messages)
+        buffer = self._buffer
+        if trim and fence_after(buffer.fence, buffer.line) is None:
+            self._buffer = Buffer(self._limit, buffer.opened)
+            self._read(without_trailing_clause(buffer.text), messages)
+        self._end(messages)
+        self._buffer = Buffer(self._limit)
+        return tuple(messages)
 
+    def forget(self) -> str:
+        """Take back what is pending, and return it; what comes then is a new text."""
+        pending, self._waiting = self.pending, []
+        self._buffer = Buffer(self._limit)
+        return pending
 
-def _split(text: str, cut: int, limit: int) -> tuple[tuple[str, ...], str]:
-    head, tail = text[:cut], text[cut:]
-    fence = _open_fence(head)
-    if fence is not None:
-        marker, language = fence
-        head = f"{head.rstrip()}\n{marker}"
-        tail = f"{marker}{language}\n{tail.lstrip(chr(10))}"
-    else:
-        tail = tail.lstrip()
-    head = head.strip("\n") if fence else head.strip()
-    return ((head,) if head.strip() else ()), tail
+    def _read(self, text: str, messages: list[str]) -> None:
+        at = 0
+        while at < len(text):
+            room = self._buffer.room + 1 - self._buffer.chars
+            newline = text.find("\n", at, at + room)
+            end = newline + 1 if newline >= 0 else min(len(text), at + room)
+            self._buffer.add(text[at:end])
+            if newline >= 0:
+                self._end_line(messages)
+            if self._buffer.chars > self._buffer.room:
+                self._cut(messages)
+            at = end
 
+    def _end_line(self, messages: list[str]) -> None:
+        buffer = self._buffer
+        self.examined_chars += buffer.end_line()
+        if buffer.ends_a_part and buffer.chars >= self._stand_alone:
+            self._emit(buffer.text, None, messages)
+            self._buffer = Buffer(self._limit)
 
-def _open_fence(text: str) -> tuple[str, str] | None:
-    """The marker and language of the code block that the text ends in, or None."""
-    fence: tuple[str, str] | None = None
-    for found in _FENCE.finditer(text):
-        marker, language = found.group(1), found.group(2)
-        if fence is None:
-            fence = (marker, language)
-        elif marker[0] == fence[0][0] and len(marker) >= len(fence[0]) and not language:
-            fence = None
-    return fence
+    def _cut(self, messages: list[str]) -> None:
+        """Make a message of the best head, and go on with the rest."""
+        buffer = self._buffer
+        text, fence = buffer.text, None
+        self.examined_chars += len(text)
+        if buffer.block_at:  # a block that does not fit behind what is before it may fit alone
+            cut = buffer.block_at
+        elif buffer.fence is not None:
+            cut, fence = code_cut(buffer)
+        elif (start := unclosed_start(buffer, self._limit)) is not None:
+            self._buffer = Buffer(self._limit, start[1])
+            self._read(text[start[0] :], messages)
+            return
+        else:
+            cut = prose_cut(buffer)
+        self._emit(text[:cut], fence, messages)
+        tail = text[cut:].lstrip("\n" if fence else None)
+        self._buffer = Buffer(self._limit, fence)
+        self._read(tail, messages)
 
+    def _end(self, messages: list[str]) -> None:
+        buffer = self._buffer
+        if buffer.line:
+            self.examined_chars += buffer.end_line()
+        if buffer.fence and buffer.chars > buffer.room - buffer.fence.closing_chars:
+            self._cut(messages)
+            self._end(messages)
+        else:
+            self._emit(buffer.text, buffer.fence, messages)
 
-def _fence_room(text: str, limit: int) -> int:
-    """What closing a code block needs within the limit."""
-    fence = _open_fence(text[:limit])
-    return len(fence[0]) + 1 if fence else 0
+    def _emit(self, text: str, fence: Fence | None, messages: list[str]) -> None:
+        message = self._message(text, fence)
+        if message is not None:
+            messages.append(message)
 
-
-def _grapheme_start(text: str, at: int) -> int:
-    """The last place at or before `at` that does not part a character from its marks."""
-    lowest = max(1, at - 64)
-    while at > lowest and _joins(text, at):
-        at -= 1
-    return at
-
-
-def _joins(text: str, at: int) -> bool:
-    if at >= len(text):
-        return False
-    here, before = text[at], text[at - 1]
-    return (
-        unicodedata.combining(here) != 0
-        or here in "\u200d\ufe0f\ufe0e"
-        or before == "\u200d"
-        or "\U0001f3fb" <= here <= "\U0001f3ff"
-        or ("\U0001f1e6" <= here <= "\U0001f1ff" and "\U0001f1e6" <= before <= "\U0001f1ff")
-    )
+    def _message(self, text: str, fence: Fence | None) -> str | None:
+        return fenced(text, opened=self._buffer.opened, still_open=fence, limit=self._limit)

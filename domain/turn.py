@@ -53,6 +53,8 @@ class TurnRequest:
         quota_trigger_key: What the quota counts once; the trigger unless set.
         quota_user_id: Whose quota counts; the user unless set.
         locale: In which language people are told things, such as ``en``.
+        other_speakers: Who else speaks in the channel, by name; a line of the answer that one of
+            these names labels ends it, since the model began to speak for others.
         only_tools: The tools that may be called, by name; none are left out if it is empty.
     """
 
@@ -72,6 +74,7 @@ class TurnRequest:
     quota_trigger_key: str = ""
     quota_user_id: str | None = None
     locale: str = "en"
+    other_speakers: tuple[str, ...] = ()
     only_tools: tuple[str, ...] = ()
 
     def with_tools(self, offered: tuple[ToolSpec, ...]) -> "TurnRequest":

@@ -10,6 +10,7 @@ from turnkeeper.infrastructure.http_head import Head
 from turnkeeper.infrastructure.http_source import Source
 
 _PIECE_BYTES = 65_536
+_MOST_IDLE_BYTES = 65_536
 
 
 def body_pieces(head: Head, source: Source) -> Iterator[bytes]:
@@ -57,12 +58,17 @@ def _to_the_end(source: Source) -> Iterator[bytes]:
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # gzip or zlib, whichever it is
-    is_empty = True
+    is_empty, idle_bytes = True, 0
     for piece in pieces:
         is_empty = False
-        while piece:
+        idle_bytes += len(piece)
+        while piece and not inflater.eof:
             if plain := inflater.decompress(piece, _PIECE_BYTES):
+                idle_bytes = 0
                 yield plain
             piece = inflater.unconsumed_tail
+        # Else who reads would wait for a next piece for as long as somebody likes to send.
+        if idle_bytes > _MOST_IDLE_BYTES:
+            raise http.client.HTTPException("the body goes on, and unpacks to nothing more")
     if not (inflater.eof or is_empty):
         raise BodyCut

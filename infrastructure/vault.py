@@ -46,6 +46,10 @@ class AesGcmVault(Vault):
     def current_version(self) -> int:
         return self._current_version
 
+    @property
+    def versions(self) -> tuple[int, ...]:
+        return tuple(sorted(self._masters))
+
     def seal(self, secret: Secret, *, owner: Owner, provider: str, row: str) -> Sealed:
         version = self._current_version
         nonce = os.urandom(NONCE_BYTES)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # for type checkers, which cannot see through `__getattr__`
     from turnkeeper.application.configure import Configure
+    from turnkeeper.application.ports.channel_reader import ChannelReader, Place, PostedMessage
     from turnkeeper.application.ports.sink import Sink, Spoken, Target
     from turnkeeper.application.ports.tools import ToolUse
+    from turnkeeper.application.sweep_report import LostTurn, SweepReport
     from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
     from turnkeeper.domain.conversation import Conversation, Item, Role, ToolSpec
     from turnkeeper.domain.errors import (
@@ -47,6 +49,7 @@ __all__ = [
     "Audience",
     "Busy",
     "Capabilities",
+    "ChannelReader",
     "Closed",
     "Configure",
     "ConsoleSink",
@@ -59,12 +62,15 @@ __all__ = [
     "Entry",
     "Item",
     "Limits",
+    "LostTurn",
     "MemorySink",
     "Model",
     "Occasion",
     "Origin",
     "Owner",
     "Persona",
+    "Place",
+    "PostedMessage",
     "QuotaRule",
     "QuotaSource",
     "Role",
@@ -79,6 +85,7 @@ __all__ = [
     "Spoken",
     "StoreError",
     "StoreUnavailable",
+    "SweepReport",
     "Target",
     "ToolDone",
     "ToolFailed",
@@ -96,8 +103,10 @@ __all__ = [
 
 _HOMES = {
     "application.configure": ("Configure",),
+    "application.ports.channel_reader": ("ChannelReader", "Place", "PostedMessage"),
     "application.ports.sink": ("Sink", "Spoken", "Target"),
     "application.ports.tools": ("ToolUse",),
+    "application.sweep_report": ("LostTurn", "SweepReport"),
     "domain.admission": ("CooldownRule", "CooldownType", "QuotaRule"),
     "domain.conversation": ("Conversation", "Item", "Role", "ToolSpec"),
     "domain.events": ("Entry",),

@@ -17,19 +17,25 @@ from dependency_injector.providers import (
     ThreadSafeSingleton,
 )
 
+from turnkeeper.application.answer_press import AnswerPress
 from turnkeeper.application.conclude_turn import ConcludeTurn
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
+from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
+from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.old_turns import OldTurns
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -37,10 +43,13 @@ from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
+from turnkeeper.application.sweep_report import OnLostTurn, nobody
+from turnkeeper.application.sweeper import Sweeper
 from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError
 from turnkeeper.domain.model import Limits
@@ -52,7 +61,7 @@ from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.infrastructure.tools.registry import ToolRegistry
-from turnkeeper.interfaces import parts
+from turnkeeper.interfaces import parts, telemetry
 from turnkeeper.interfaces.settings import Settings
 
 
@@ -67,6 +76,8 @@ class Container(DeclarativeContainer):
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
     transformers: Object[tuple[PlanTransformer, ...]] = Object(())
     """A host's own changes to each plan, in this order."""
+    on_lost_turn: Object[OnLostTurn] = Object(nobody)
+    """A host's own function that is told of each turn that died with its process."""
 
     # ── the machine ─────────────────────────────────────────────────────────────────────────
     clock = ThreadSafeSingleton(SystemClock)
@@ -82,6 +93,7 @@ class Container(DeclarativeContainer):
         parts.providers_of, settings, http, clock, model_catalogue, address_check, own_providers
     )
     catalogue = ThreadSafeSingleton(WordBook)
+    aside = Resource(telemetry.open_aside, runner)
 
     # ── the store ───────────────────────────────────────────────────────────────────────────
     database_url = Resource(parts.open_database, settings)
@@ -105,6 +117,19 @@ class Container(DeclarativeContainer):
     ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
+    notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
+    orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
+    spool = Resource(parts.open_spool, settings, clock)
+    webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
+    discord_bot = ThreadSafeSingleton(parts.bot_of, settings, clock, runner, notices, webhooks)
+    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(
+        parts.reader_of, settings, discord_bot.provider
+    )
+    """How channels are looked at outside of turns, to take back what dead ones left there."""
+    expire_notices = ThreadSafeSingleton(
+        parts.expiry_of, settings, discord_bot.provider, notices, clock
+    )
     keys = ThreadSafeSingleton(
         parts.keys_of, stores.provided.keys, key_vault, environment_keys, clock
     )
@@ -145,6 +170,7 @@ class Container(DeclarativeContainer):
             words=catalogue,
         ),
         limits=settings.provided.limits,
+        text_rules=settings.provided.text_rules,
     )
     server_route = ThreadSafeSingleton(
         OpenServerRoute, known=known, turns=turns, plan=plan, dice=dice
@@ -161,9 +187,10 @@ class Container(DeclarativeContainer):
         open_server_route=server_route,
         unreachable_s=settings.provided.unreachable_s,
         tools=tools,
+        spool=spool,
     )
     conclude = ThreadSafeSingleton(ConcludeTurn, catalogue=catalogue, clock=clock)
-    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal)
+    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal, spool=spool)
     end = ThreadSafeSingleton(EndTurn, conclude=conclude, settle=settle)
     rules = ThreadSafeSingleton(
         TurnRules,
@@ -183,6 +210,31 @@ class Container(DeclarativeContainer):
         attrgetter("measures"), stores
     )
     keep_measures = ThreadSafeSingleton(KeepMeasures, counter=counter, measures=measures)
+    feed_spool = ThreadSafeSingleton(
+        FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
+    )
+    prune = ThreadSafeSingleton(Prune, old=old_turns)
+    metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
+    """The Prometheus registry that everything is counted in."""
+    counts = ThreadSafeSingleton(
+        telemetry.counts_of, metrics_registry, keys=key_vault, aside=aside, clock=clock
+    )
+    trace_providers: Object[telemetry.Tracers] = Object(telemetry.of_the_host)
+    """Gives the tracer provider that gets the spans."""
+    listeners = ThreadSafeSingleton(
+        telemetry.listeners_of, settings, clock, aside.provider, counts.provider, trace_providers
+    )
+    """What hears of each event beside the journal; none where all of it is off."""
+    sweep = ThreadSafeSingleton(parts.sweep_of, orphans, journal, channel_reader, on_lost_turn)
+    sweeper = ThreadSafeSingleton(
+        Sweeper,
+        feed=feed_spool,
+        sweep=sweep,
+        runner=runner,
+        clock=clock,
+        every_s=settings.provided.sweep_every_s,
+        on_report=ThreadSafeSingleton(telemetry.on_report_of, settings, counts.provider),
+    )
     heartbeat = ThreadSafeSingleton(
         Heartbeat,
         running=running,
@@ -190,7 +242,10 @@ class Container(DeclarativeContainer):
         settle=settle,
         runner=runner,
         clock=clock,
-        also=List(keep_measures.provided.flush),
+        also=List(keep_measures.provided.flush, feed_spool.provided.flush, expire_notices),
+    )
+    answer_press = ThreadSafeSingleton(
+        AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner
     )
     configure = ThreadSafeSingleton(
         Configure,
@@ -205,7 +260,7 @@ class Container(DeclarativeContainer):
     )
 
 
-LAST_FIRST = ("postgres_stores", "runner", "http", "engine", "database_url")
+LAST_FIRST = ("aside", "postgres_stores", "runner", "spool", "http", "engine", "database_url")
 """What is closed, in this order: nothing is closed before what still uses it."""
 
 

@@ -14,6 +14,7 @@ from turnkeeper.interfaces.settings import PREFIX, Settings, variables
 
 # The server keeps these for its administrators.
 RESERVED_CONNECTIONS = 3
+MAX_NAMED = 5
 OF_THE_TESTS = ("TURNKEEPER_RECORDINGS", "TURNKEEPER_SOAK")
 
 
@@ -48,6 +49,7 @@ def checks(container: Container, environ: Mapping[str, str]) -> Iterator[Check]:
     yield _tried("connections", lambda: _connections(container, settings))
     yield _tried("master secret", lambda: _secrets(settings))
     yield _tried("keys", lambda: _keys(container))
+    yield _tried("stuck messages", lambda: _stuck(container))
 
 
 def _tried(name: str, look: Callable[[], tuple[bool, str]]) -> Check:
@@ -130,6 +132,18 @@ def _keys(container: Container) -> tuple[bool, str]:
         names = ", ".join(f"{one.key.id} ({one.owner}, {one.provider})" for one in shut)
         return False, f"{len(shut)} of {len(saved)} do not open: {names}: check {VARIABLE}_V<n>"
     return True, f"all {len(saved)} open"
+
+
+def _stuck(container: Container) -> tuple[bool, str]:
+    stuck = container.orphans().stuck()
+    if not stuck:
+        return True, "none"
+    named = [f"{one.message_id} in channel {one.intent.channel_id}" for one in stuck]
+    more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+    return False, (
+        f"{len(named)} cannot be deleted: {', '.join(named[:MAX_NAMED])}{more}: delete them by"
+        " hand, or let the bot manage messages there and run `turnkeeper sweep`"
+    )
 
 
 def _asked(container: Container, question: str) -> Any:

@@ -34,6 +34,7 @@ DECISIONS = (
     events.Said,
     events.QuotaSettled,
     events.TurnEnded,
+    events.TurnSwept,
     events.EffectFailed,
 )
 """The events in which something was decided; the others say that it was done."""
@@ -217,6 +218,7 @@ def _around(
     | events.Finalized
     | events.CleanedUp
     | events.TurnEnded
+    | events.TurnSwept
     | events.EffectFailed,
 ) -> str:
     match event:
@@ -235,6 +237,8 @@ def _around(
             return "released what the sink held"
         case events.TurnEnded():
             return _over(event)
+        case events.TurnSwept():
+            return _swept(event)
         case events.EffectFailed():
             return f"on the side, {words(event.effect)} did not work{so(event.cause)}"
         case unknown:
@@ -246,3 +250,14 @@ def _over(event: events.TurnEnded) -> str:
     raised = ", raised to the caller" if event.raised else ""
     left = f"what stands in the channel: {messages(event.kept)}"
     return f"the turn is over: {words(event.status)}{by}{raised}; {left}"
+
+
+def _swept(event: events.TurnSwept) -> str:
+    lost = "" if event.last_seq is None else f" after entry {event.last_seq}"
+    stuck = f", {messages(event.stuck)} stuck" if event.stuck else ""
+    absent = f", {event.absent} never posted" if event.absent else ""
+    return (
+        f"the turn was swept up by {event.by}: no sign of life for {event.silent_s:.0f} s, so"
+        f" that what happened{lost} is not known; took back {messages(event.taken_back)}"
+        f"{stuck}{absent}"
+    )

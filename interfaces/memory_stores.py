@@ -5,11 +5,15 @@ from turnkeeper.application.ports.vault import Vault
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.notices import MemoryNotices
+from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
+from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.infrastructure.memory.webhook_store import MemoryWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
 
@@ -31,4 +35,8 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         journal=journal,
         signals=MemorySignals(register),
         measures=MemoryTokenMeasures(),
+        notices=MemoryNotices(clock),
+        webhooks=MemoryWebhookStore(),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
+        orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )

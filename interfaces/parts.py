@@ -1,17 +1,26 @@
 """How each part is made of the settings. Database code is imported only where it is needed."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from socket import gethostname
 from types import MappingProxyType
 from typing import Any
 
+from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
+from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
+from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
+from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.vault import Vault
+from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_report import OnLostTurn
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
@@ -20,6 +29,7 @@ from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
 from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
+from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
 from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
 from turnkeeper.infrastructure.providers.dialects import DIALECTS
@@ -36,6 +46,7 @@ from turnkeeper.infrastructure.providers.registry import (
     register_installed,
     register_openai_compatible,
 )
+from turnkeeper.infrastructure.spool import FileSpool
 from turnkeeper.infrastructure.threads import ThreadRunner
 from turnkeeper.infrastructure.vault import AesGcmVault
 from turnkeeper.interfaces.settings import Settings
@@ -218,6 +229,29 @@ def memory_of(vault: Vault, clock: Clock) -> Stores:
     return memory_stores(vault=vault, clock=clock)
 
 
+def open_spool(settings: Settings, clock: Clock) -> Iterator[Spool]:
+    """What outlives this process where the store may be away; a store in memory never is."""
+    if settings.store == "memory":
+        yield NoSpool()
+        return
+    spool = FileSpool(settings.data_folder / "spool", clock=clock)
+    yield spool
+    spool.close()
+
+
+def sweep_of(
+    orphans: Orphans, journal: Journal, reader: ChannelReader, on_lost_turn: OnLostTurn
+) -> SweepOrphans:
+    """Sweeps under the name of this process."""
+    return SweepOrphans(
+        orphans=orphans,
+        journal=journal,
+        reader=reader,
+        by=f"{gethostname()}:{os.getpid()}",
+        on_lost_turn=on_lost_turn,
+    )
+
+
 def keys_of(
     ring: KeyRing, vault: KeyVault, environment_keys: Mapping[str, Secret], clock: Clock
 ) -> KeyRing:
@@ -225,3 +259,32 @@ def keys_of(
     if not environment_keys:
         return ring
     return EnvironmentKeyRing(ring, vault=vault, keys=environment_keys, clock=clock)
+
+
+def bot_of(settings: Settings, *needs: Any) -> Any:
+    """The Discord bot; its code is imported only where there is one."""
+    from turnkeeper.interfaces import discord
+
+    return discord.bot_of(settings, *needs)
+
+
+def reader_of(settings: Settings, bot: Any) -> ChannelReader:
+    """How channels are looked at outside of turns; not at all where there is no bot."""
+    if settings.discord_token is None:
+        return NoChannel()
+    from turnkeeper.interfaces import discord
+
+    return discord.reader_of(bot())
+
+
+def expiry_of(settings: Settings, bot: Any, notices: Notices, clock: Clock) -> Callable[[], None]:
+    """What takes the buttons of old notices out of use, now and then."""
+    if settings.discord_token is None:
+        return _no_buttons
+    from turnkeeper.interfaces import discord
+
+    return discord.expiry_of(bot(), notices, clock)
+
+
+def _no_buttons() -> None:
+    """There is no bot, and so there are no buttons."""

@@ -8,11 +8,15 @@ from turnkeeper.infrastructure.postgres.journal import PostgresJournal
 from turnkeeper.infrastructure.postgres.key_ring import PostgresKeyRing
 from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
+from turnkeeper.infrastructure.postgres.notices import PostgresNotices
+from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
+from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
+from turnkeeper.infrastructure.postgres.webhook_store import PostgresWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
 
@@ -29,5 +33,9 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         journal=PostgresJournal(engine),
         signals=signals,
         measures=PostgresTokenMeasures(engine),
+        notices=PostgresNotices(engine),
+        webhooks=PostgresWebhookStore(engine, vault=vault),
+        old=PostgresOldTurns(engine),
+        orphans=PostgresOrphans(engine),
         close=signals.close,
     )

@@ -13,12 +13,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
+from turnkeeper.domain.text_rules import LEAST_DEDUPE_CHARS, TextRules
 from turnkeeper.infrastructure.data_folder import default_data_folder
 from turnkeeper.infrastructure.master_secrets import MasterSecrets, secrets_from
 
 PREFIX = "TURNKEEPER_"
 POLICY = TurnPolicy()
 LIMITS = TimeLimits()
+TEXT = TextRules()
 OUTPUT_CAPS = (
     ("openrouter", "openrouter_max_output_tokens"),
     ("google", "google_max_output_tokens"),
@@ -65,10 +67,29 @@ class Settings(BaseSettings):
         allowed_hosts: Hosts, or host:port, that members' endpoints may name although they are not
             public.
         live_limits: Whether providers are asked for their models' limits, beside the turns.
+        sweep_every_s: How often dead turns are swept up after, beside the turns; 0 never.
+        log: Whether events become lines on the standard error, as ``json`` or as ``text``; no line
+            holds what people or models wrote.
+        log_level: The quietest line that is written.
+        traces: Whether turns become OpenTelemetry spans; where to is up to the host's SDK.
+        metrics: Whether turns are counted for `Turnkeeper.metrics_app`.
+        discord_token: Of the bot that speaks in Discord (DISCORD_TOKEN); None for none.
+        discord_url: Where Discord's interface is, with its version; None for Discord itself.
+        hold_chars: The first message waits for so much visible text ...
+        hold_s: ... or until its first visible text is so old, whichever comes first.
+        stand_alone_chars: A paragraph's end is worth a message from here on.
+        capture_details: Whether a `<details>` block is kept back, like a thought.
+        most_messages: So many messages of an answer are posted, and then it ends; 0 is no limit.
+        dedupe_from: A piece of so many characters that came twice is taken once; None takes all.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
             the one kept in the data folder.
+        openrouter_attribution: Whether OpenRouter is told which app asks.
+        openrouter_max_output_tokens: The most output that OpenRouter is asked for, if it is set.
+        google_max_output_tokens: The most output that Google is asked for, if it is set.
+        anthropic_max_output_tokens: The most output that Anthropic is asked for, if it is set.
+        send_failure_retry_minutes: How long a channel in which nobody can be reached is left alone.
 
     Raises:
         SettingsError: A value makes no sense; the message names the variable.
@@ -96,6 +117,13 @@ class Settings(BaseSettings):
     base_urls: dict[str, str] = {}
     allowed_hosts: tuple[str, ...] = ()
     live_limits: bool = True
+    sweep_every_s: Wait = 300.0
+    log: Literal["off", "json", "text"] = "off"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    traces: bool = False
+    metrics: bool = False
+    discord_token: str | None = Field(default=None, repr=False, validation_alias="DISCORD_TOKEN")
+    discord_url: str | None = None
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)
@@ -119,6 +147,12 @@ class Settings(BaseSettings):
     reasoning_is_progress: bool = LIMITS.reasoning_is_progress
     min_chars_per_s: Wait = LIMITS.min_chars_per_s
     pace_window_s: Seconds = LIMITS.pace_window_s
+    hold_chars: Annotated[int, Field(ge=0)] = TEXT.hold_chars
+    hold_s: Wait = TEXT.hold_s
+    stand_alone_chars: Count = TEXT.stand_alone_chars
+    capture_details: bool = TEXT.capture_details
+    dedupe_from: Annotated[int, Field(ge=LEAST_DEDUPE_CHARS)] | None = TEXT.dedupe_from
+    most_messages: Annotated[int, Field(ge=0)] = TEXT.most_messages
     silence_ms: Milliseconds = Field(
         default=int(LIMITS.silence_s * 1000), validation_alias="STREAM_SDK_CALL_TIMEOUT_MS"
     )
@@ -183,6 +217,12 @@ class Settings(BaseSettings):
         """How hard turns try."""
         names = [one.name for one in fields(TurnPolicy) if one.name != NOT_A_SETTING]
         return TurnPolicy(**{name: getattr(self, name) for name in names})
+
+    @property
+    def text_rules(self) -> TextRules:
+        """What is shown of an answer, and when."""
+        names = [one.name for one in fields(TextRules) if one.name != "speakers"]
+        return TextRules(**{name: getattr(self, name) for name in names})
 
     @property
     def limits(self) -> TimeLimits:

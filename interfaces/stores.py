@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.old_turns import OldTurns
+from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,4 +34,8 @@ class Stores:
     journal: Journal
     signals: Signals
     measures: TokenMeasures
+    notices: Notices
+    webhooks: WebhookStore
+    orphans: Orphans
+    old: OldTurns
     close: Callable[[], None] = lambda: None

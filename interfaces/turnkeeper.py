@@ -9,14 +9,16 @@ from typing import Self
 
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
-from turnkeeper.application.recorder import Recorder
+from turnkeeper.application.recorder import Listener, Recorder
 from turnkeeper.application.running_turns import RunningTurn
+from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
-from turnkeeper.domain.errors import Closed
+from turnkeeper.domain.errors import Closed, SettingsError
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.interfaces.container import Container, built, shut_down
 from turnkeeper.interfaces.settings import Settings
+from turnkeeper.interfaces.telemetry import WsgiApp, app_of
 
 DRAIN_S = 30.0
 SETTLE_S = 10.0
@@ -40,6 +42,8 @@ class Turnkeeper:
         self._journal = container.journal()
         self._configure = container.configure()
         self._clock = container.clock()
+        self._sweeper = container.sweeper()
+        self._listeners = tuple(map(_unharmed, container.listeners()))
         self._closing = Lock()  # guards the one below; whoever comes second waits for the first
         self._is_closed = False
 
@@ -50,7 +54,7 @@ class Turnkeeper:
         Args:
             settings: What the environment says, if None.
             overrides: Adapters to use in place of the built-in ones, by their names in
-                `interfaces.container`, such as ``dice`` or ``chat_providers``.
+                `interfaces.container`, such as ``dice``, ``channel_reader`` or ``on_lost_turn``.
 
         Raises:
             SettingsError: A setting makes no sense.
@@ -60,7 +64,9 @@ class Turnkeeper:
         try:
             container.schema()
             container.keep_measures().load()
-            return cls(container)
+            keeper = cls(container)
+            container.sweeper().start()
+            return keeper
         except BaseException:
             shut_down(container)
             raise
@@ -134,6 +140,40 @@ class Turnkeeper:
         self._heartbeat.flush()
         return self._journal.recent(limit)
 
+    def sweep(self) -> SweepReport:
+        """Sweep up after turns whose process died, now; says what was found.
+
+        It is also done when a turnkeeper opens, and each `sweep_every_s`.
+
+        Raises:
+            StoreError: The store is away.
+        """
+        self._check_open()
+        return self._sweeper()
+
+    def discord_sink(self) -> Sink:
+        """A sink for one turn in Discord, as the bot whose token is set.
+
+        Raises:
+            SettingsError: No token is set.
+        """
+        from turnkeeper.infrastructure.discord.sink import DiscordSink
+
+        self._check_open()
+        return DiscordSink(self._container.discord_bot())
+
+    def metrics_app(self) -> WsgiApp:
+        """A WSGI app that shows Prometheus this process's metrics, at every path.
+
+        Raises:
+            SettingsError: The metrics are off.
+        """
+        self._check_open()
+        settings = self._container.settings()
+        if not settings.metrics:
+            raise SettingsError("the metrics are off; set TURNKEEPER_METRICS=true")
+        return app_of(self._container.metrics_registry())
+
     def close(self, drain_s: float = DRAIN_S) -> None:
         """Take no new turns, let the running ones end, stop the rest, and give everything back.
 
@@ -182,17 +222,17 @@ class Turnkeeper:
             raise Closed("the turnkeeper was closed")
 
     def _recorder(self, turn: RunningTurn, on_event: Callable[[Entry], None] | None) -> Recorder:
-        listeners = (turn.listen,) if on_event is None else (turn.listen, _unharmed(on_event))
-        return Recorder(turn.turn_id, self._clock, listeners)
+        own = () if on_event is None else (_unharmed(on_event),)
+        return Recorder(turn.turn_id, self._clock, (turn.listen, *self._listeners, *own))
 
 
-def _unharmed(on_event: Callable[[Entry], None]) -> Callable[[Entry], None]:
-    """The host's listener; a bug in it is logged, and does not end the turn."""
+def _unharmed(on_event: Listener) -> Listener:
+    """A listener; a bug in it is logged, and does not end the turn."""
 
     def listen(entry: Entry) -> None:
         try:
             on_event(entry)
         except Exception:
-            log.exception("on_event failed for %s", type(entry.event).__name__)
+            log.exception("a listener failed for %s", type(entry.event).__name__)
 
     return listen

@@ -18,7 +18,20 @@ class ForgetfulVault(Vault):
 
     def turn_over(self) -> None:
         """From now on seal with the next version of the master secret; the old one is kept."""
-        self._versions = (self._versions[0] + 1, *self._versions)
+        others = [one for one in self._versions if one != self._versions[0] + 1]
+        self._versions = (self._versions[0] + 1, *others)
+
+    def turn_back(self) -> None:
+        """From now on seal with the version before again; the newest is kept in mind."""
+        self._versions = (*self._versions[1:], self._versions[0])
+
+    def forget_version(self, version: int) -> None:
+        """Seal with the next version, and know this one no more."""
+        self._versions = tuple(one for one in self._versions if one != version) or (version + 1,)
+
+    def remember_version(self, version: int) -> None:
+        """Know it again."""
+        self._versions = (*self._versions, version)
 
     def forget(self, *texts: str) -> None:
         """Open these secrets no more."""
@@ -27,6 +40,10 @@ class ForgetfulVault(Vault):
     @property
     def current_version(self) -> int:
         return self._versions[0]
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        return tuple(sorted(self._versions))
 
     def seal(self, secret: Secret, *, owner: Owner, provider: str, row: str) -> Sealed:
         version = self.current_version

@@ -9,6 +9,8 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
+from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
@@ -20,14 +22,17 @@ def stores_in_memory() -> Stores:
     register = Register(clock)
     ring = MemoryKeyRing(vault=vault, clock=clock)
     ledger = MemoryLedger(register, journal=journal)
+    turns = MemoryTurnStore(
+        register, ledger=ledger, keys=ring, version_of=lambda owner: versions.get(owner, 0)
+    )
     return Stores(
-        turns=MemoryTurnStore(
-            register, ledger=ledger, keys=ring, version_of=lambda owner: versions.get(owner, 0)
-        ),
+        turns=turns,
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),
         keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
+        orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=ring, journal=journal),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         pass_time=clock.advance,
         now=clock.now,
         set_version=versions.__setitem__,

@@ -21,6 +21,8 @@ from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
 from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.migrate import migrate
+from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
+from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.tables import owner_settings
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
@@ -66,6 +68,8 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
             vault=vault,
             pass_time=passing,
         ),
+        orphans=PostgresOrphans(engine),
+        old=PostgresOldTurns(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

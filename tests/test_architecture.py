@@ -13,7 +13,9 @@ FOREIGN = (
     "cryptography",
     "dependency_injector",
     "imagesize",
+    "opentelemetry",
     "orjson",
+    "prometheus_client",
     "psycopg",
     "puremagic",
     "pydantic",
@@ -24,6 +26,7 @@ FOREIGN = (
     "structlog",
     "tiktoken",
     "urllib3",
+    "waitress",
 )
 
 

@@ -32,6 +32,7 @@ from turnkeeper.domain.policy import ToolPolicy
 from turnkeeper.domain.rotation import KeyHealth, KeyId
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.master_secrets import MasterSecrets
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
@@ -116,6 +117,7 @@ class Bench:
         turn_store: type[MemoryTurnStore] = MemoryTurnStore,
         tools: Tools = NoTools(),
         tool_policy: ToolPolicy = ToolPolicy(),
+        text_rules: TextRules = TextRules(),
     ) -> None:
         self.provider = provider
         self.clock = clock or FrozenClock()
@@ -124,7 +126,7 @@ class Bench:
         self.settings = FixedSettings(server or a_server("alpha", "beta"), user or a_user(), models)
         self.runner = runner or ThreadRunner(settle_s=0.5)
         self.turn_store = turn_store
-        self.tools, self.tool_policy = tools, tool_policy
+        self.tools, self.tool_policy, self.text_rules = tools, tool_policy, text_rules
         self.recorder = Recorder("none", self.clock)
         self.server_keys = self._save(SERVER, "s", server_keys)
         self.user_keys = self._save(USER, "u", user_keys)
@@ -163,7 +165,12 @@ class Bench:
             tools=self.tools,
             words=WordBook(),
         )
-        run = RunInvocation(ports, limits=self.rules.limits, tool_policy=self.tool_policy)
+        run = RunInvocation(
+            ports,
+            limits=self.rules.limits,
+            tool_policy=self.tool_policy,
+            text_rules=self.text_rules,
+        )
         tools = StepTools(
             keys=self.keys,
             turns=self.turns,

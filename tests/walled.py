@@ -22,7 +22,12 @@ MODELS = ("alpha", "beta")
 
 def settings_of(folder: Path, **settings: object) -> Settings:
     """The memory store unless said otherwise, and nobody asked for limits."""
-    values = {"store": "memory", "data_dir": folder, "live_limits": False}
+    values = {
+        "store": "memory",
+        "data_dir": folder,
+        "live_limits": False,
+        "hold_chars": 0,  # so that a first word can be seen
+    }
     return Settings(**(values | settings))
 
 

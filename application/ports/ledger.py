@@ -15,6 +15,8 @@ class IntentState(Enum):
     POSTED = "posted"
     TAKEN_BACK = "taken_back"
     STUCK = "stuck"
+    ABSENT = "absent"
+    """It was looked for, and is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +30,12 @@ class Intent:
         server_id: The server it belongs to.
         channel_id: Where it goes.
         origin: What posts it.
-        content_hash: SHA-256 of its text, hex.
+        content_hash: SHA-256 of its text without blanks around it, hex.
         invocation_no: Which invocation of the turn.
         thread_id: The thread within the channel, or None.
         webhook_id: The webhook that sends it, or None.
+        webhook_is_temporary: Whether that webhook is to go with the turn.
+        chars: How long that text is; 0 if that was not written down.
     """
 
     intent_id: str
@@ -44,6 +48,8 @@ class Intent:
     invocation_no: int = 0
     thread_id: str | None = None
     webhook_id: str | None = None
+    webhook_is_temporary: bool = False
+    chars: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

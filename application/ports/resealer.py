@@ -1,14 +1,37 @@
-"""The port to renewing what protects the saved keys."""
+"""The port to renewing and checking what protects the stored secrets."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from turnkeeper.domain.rotation import KeyId
+from turnkeeper.domain.owner import Owner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedRow:
+    """One stored secret, by name and never by value.
+
+    Attributes:
+        kind: What it is, such as ``key``.
+        owner: Whose it is.
+        provider: For which provider.
+        id: Its number or name among those of its kind.
+        version: Of the master secret that sealed it.
+    """
+
+    kind: str
+    owner: Owner
+    provider: str
+    id: str
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id} ({self.owner}, {self.provider}, version {self.version})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resealed:
-    """What became of the keys that an older master secret had sealed.
+    """What became of one batch of secrets that another master secret had sealed.
 
     Attributes:
         renewed: How many are sealed with the current one now.
@@ -16,11 +39,26 @@ class Resealed:
     """
 
     renewed: int
-    shut: tuple[KeyId, ...] = ()
+    shut: tuple[SealedRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What one stored secret turned out to be.
+
+    Attributes:
+        row: Which one.
+        opens: Whether it opens.
+        fingerprint: Equal for equal keys; None for what does not open or may be there twice.
+    """
+
+    row: SealedRow
+    opens: bool
+    fingerprint: bytes | None = None
 
 
 class Resealer(Protocol):
-    """Moves saved keys to the current master secret while they are in use.
+    """Moves stored secrets to the current master secret while they are in use.
 
     It may be stopped at any time and called again, by several processes at once too.
 
@@ -29,9 +67,24 @@ class Resealer(Protocol):
         VaultError: The current master secret cannot be had.
     """
 
-    def reseal(self) -> Resealed:
-        """Seal all keys anew that another version of the master secret had sealed.
+    @property
+    def current_version(self) -> int:
+        """The version that seals."""
+        ...
 
-        Once it says that none is shut, the older versions are not needed any more.
-        """
+    @property
+    def known_versions(self) -> tuple[int, ...]:
+        """All versions that there is a master secret of."""
+        ...
+
+    def counts(self) -> Mapping[int, int]:
+        """How many secrets each version has sealed."""
+        ...
+
+    def reseal(self) -> Iterator[Resealed]:
+        """Seal all secrets anew that another version had sealed, batch by batch."""
+        ...
+
+    def look(self) -> Iterator[tuple[Looked, ...]]:
+        """Look at all secrets, batch by batch; nothing is changed."""
         ...

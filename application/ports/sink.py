@@ -21,6 +21,8 @@ class Target:
         max_chars: The longest message the destination takes.
         edit_interval_s: Messages grow in place, edited at most this often; None posts each
             message once, when it is whole.
+        webhook_is_temporary: Whether the webhook was made for this turn; a sweep deletes it if
+            the process dies.
     """
 
     channel_id: str
@@ -30,6 +32,7 @@ class Target:
     avatar_url: str | None = None
     max_chars: int = 2000
     edit_interval_s: float | None = None
+    webhook_is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,11 @@ class Vault(Protocol):
         """The version that `seal` uses; what was sealed with another one is to be sealed anew."""
         ...
 
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The versions that there is a master secret of, in order."""
+        ...
+
     def seal(self, secret: Secret, *, owner: Owner, provider: str, row: str) -> Sealed:
         """Return the secret in its storable form; twice the same secret gives different data."""
         ...

@@ -45,10 +45,10 @@ class Admissions:
     def __init__(self) -> None:
         self._cooldowns: dict[tuple[str, str], tuple[datetime, str]] = {}
         self._units: dict[UnitKey, _Unit] = {}
-        self._charged: Latest[UnitKey, None] = Latest()
+        self._charged: Latest[UnitKey, datetime] = Latest()
         self._days: Counter[tuple[str, str, date]] = Counter()
         self._periods: dict[str, _Period] = {}
-        self._refused: Latest[UnitKey, None] = Latest()
+        self._refused: Latest[UnitKey, datetime] = Latest()
 
     def ask(
         self, check: AdmissionCheck, now: datetime, *, instead_of: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Admissions:
         quota = check.quota if check.quota and check.quota.rule.limits_anything else None
         refusal = self._cooling(key, check.cooldown, now) or self._exceeding(key, quota, now)
         if refusal is not None:
-            return self._remembered(key, refusal)
+            return self._remembered(key, refusal, now)
         if check.cooldown is not None:
             self._cool(key, check.cooldown, now)
         if quota is None:
@@ -92,6 +92,18 @@ class Admissions:
                 unit.holders.discard(holder)
                 if not unit.holders:
                     del self._units[key]
+
+    def prune(self, before: datetime, limit: int) -> tuple[int, int]:
+        """Forget units and refusals that are older; returns how many of each."""
+        expired = [key for key, unit in self._units.items() if unit.expires_at < before]
+        charged = [key for key, expired_at in self._charged.items() if expired_at < before]
+        refused = [key for key, refused_at in self._refused.items() if refused_at < before]
+        for key in (units := [*expired, *charged][:limit]):
+            self._units.pop(key, None)
+            self._charged.pop(key, None)
+        for key in refused[:limit]:
+            del self._refused[key]
+        return len(units), len(refused[:limit])
 
     # ── cooldown ────────────────────────────────────────────────────────────────────────────
 
@@ -170,14 +182,15 @@ class Admissions:
         if unit is None or holder not in unit.holders:
             return
         del self._units[key]
-        self._charged[key] = None
+        self._charged[key] = unit.expires_at
         if unit.day is not None:
             self._days[key[0], unit.user_id, unit.day] += 1
         period = self._periods.get(key[0])
         if period is not None and period.start == unit.period_start:
             period.used += 1
 
-    def _remembered(self, key: UnitKey, refusal: Refused) -> Refused:
+    def _remembered(self, key: UnitKey, refusal: Refused, now: datetime) -> Refused:
         said = key in self._refused
-        self._refused[key] = None
+        if not said:
+            self._refused[key] = now
         return Refused(kind=refusal.kind, until=refusal.until, already_said=said)

@@ -26,6 +26,11 @@ class MemoryJournal(Journal):
             found = self._turns.get(turn_id, {})
             return tuple(found[seq] for seq in sorted(found))
 
+    def forget(self, turn_id: str) -> int:
+        """Strike out a turn's entries; returns how many there were."""
+        with self._lock:
+            return len(self._turns.pop(turn_id, {}))
+
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
             began = [turn_id for turn_id, entries in self._turns.items() if 0 in entries]

@@ -11,6 +11,7 @@ from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import VaultError
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import (
+    IN_FLIGHT_S,
     Booking,
     BookNeutral,
     KeyHealth,
@@ -102,6 +103,15 @@ class MemoryKeyRing(KeyRing, KeyVault):
                 keeps_lease=keeps_lease,
             )
             self._set_health(row, health)
+
+    def give_back(self, owner: Owner, key_id: KeyId, leased_after: datetime) -> None:
+        """Count back the lease of a turn that is dead and had begun then."""
+        with self._lock:
+            row = self._owned(owner, key_id)
+            is_counted = (self._clock.now() - leased_after).total_seconds() < IN_FLIGHT_S
+            if row is not None and is_counted:
+                in_flight = max(0, row.key.health.in_flight - 1)
+                self._set_health(row, replace(row.key.health, in_flight=in_flight))
 
     def add(self, owner: Owner, provider: str, secret: Secret, *, is_main: bool = False) -> KeyId:
         with self._lock:

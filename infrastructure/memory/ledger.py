@@ -1,9 +1,12 @@
 """The delivery ledger in memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.ledger import Fates, Intent, IntentState, Ledger
+from turnkeeper.application.ports.orphans import Left
 from turnkeeper.domain.events import Entry
 from turnkeeper.infrastructure.memory.latest import Latest
 from turnkeeper.infrastructure.memory.register import Register
@@ -12,6 +15,7 @@ from turnkeeper.infrastructure.memory.register import Register
 @dataclass(slots=True)
 class _Line:
     intent: Intent
+    written_at: datetime
     state: IntentState = IntentState.INTENDED
     message_id: str | None = None
 
@@ -36,7 +40,8 @@ class MemoryLedger(Ledger):
             self._meet(intent.turn_id, fates)
             goes_on = self._register.is_current(intent.turn_id, intent.epoch)
             if goes_on:
-                self._lines(intent.turn_id).setdefault(intent.intent_id, _Line(intent))
+                line = _Line(intent, self._register.clock.now())
+                self._lines(intent.turn_id).setdefault(intent.intent_id, line)
         self._journal.record(entries)
         return goes_on
 
@@ -50,12 +55,50 @@ class MemoryLedger(Ledger):
             lines = tuple(self._turns.get(turn_id, {}).values())
             return tuple((line.intent, line.state, line.message_id) for line in lines)
 
+    def remember(self, left: Left) -> None:
+        """Add an intent that its turn could not write."""
+        with self._register.lock:
+            line = _Line(left.intent, left.written_at, left.state, left.message_id)
+            self._lines(left.intent.turn_id).setdefault(left.intent.intent_id, line)
+            self._register.become_due(left.intent.turn_id, has_stuck=False)
+
+    def mark_absent(self, turn_id: str, intent_ids: tuple[str, ...]) -> None:
+        """Note that messages were looked for and are not there."""
+        with self._register.lock:
+            lines = self._turns.get(turn_id, {})
+            for intent_id in intent_ids:
+                if lines[intent_id].state is IntentState.INTENDED:
+                    lines[intent_id].state = IntentState.ABSENT
+
+    def forget(self, turn_id: str) -> None:
+        """Strike out the intents of a turn."""
+        with self._register.lock:
+            self._turns.pop(turn_id, None)
+
+    def left(self, which: Callable[[Intent, IntentState], bool]) -> tuple[Left, ...]:
+        """The intents of all turns of which this holds, in order of writing."""
+        with self._register.lock:
+            lines = [line for turn in self._turns.values() for line in turn.values()]
+            found = [
+                Left(
+                    intent=line.intent,
+                    state=line.state,
+                    message_id=line.message_id,
+                    written_at=line.written_at,
+                )
+                for line in lines
+                if which(line.intent, line.state)
+            ]
+        return tuple(sorted(found, key=lambda left: left.written_at))
+
     def _lines(self, turn_id: str) -> dict[str, _Line]:
         if turn_id not in self._turns:
             self._turns[turn_id] = {}
         return self._turns[turn_id]
 
     def _meet(self, turn_id: str, fates: Fates) -> None:
+        if fates.stuck or fates.posted:
+            self._register.become_due(turn_id, has_stuck=bool(fates.stuck))
         lines = self._turns.get(turn_id, {})
         for intent_id, delivery in fates.posted:
             if intent_id in lines:
@@ -69,7 +112,8 @@ class MemoryLedger(Ledger):
 
 
 def _turn_into(line: _Line, state: IntentState) -> None:
-    """What is gone stays gone, and what is stuck was posted."""
-    is_late = state is IntentState.POSTED and line.state is not IntentState.INTENDED
+    """What is gone stays gone, what is stuck was posted, and what was absent may have come."""
+    was_posted = line.state in (IntentState.POSTED, IntentState.STUCK)
+    is_late = state is IntentState.POSTED and was_posted
     if line.state is not IntentState.TAKEN_BACK and not is_late:
         line.state = state

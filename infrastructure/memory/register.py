@@ -13,14 +13,22 @@ from turnkeeper.infrastructure.memory.latest import Latest
 
 @dataclass(slots=True)
 class Turn:
-    """What is known of one turn. It runs until it has a result or was given up."""
+    """What is known of one turn. It runs until it has a result or was given up.
+
+    `sweep_due` is until when a sweeper's claim holds, or when what is left is due.
+    """
 
     opening: Opening
     epoch: int
     alive_until: datetime
+    opened_at: datetime
     given_up: bool = False
     result: TurnResult | None = None
     signal: Signal | None = None
+    swept: bool = False
+    sweeps: int = 0
+    sweep_due: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def is_running(self) -> bool:
@@ -61,6 +69,20 @@ class Register:
     def get(self, turn_id: str) -> Turn | None:
         """The turn of that id."""
         return self._turns.get(turn_id)
+
+    def all(self) -> tuple[Turn, ...]:
+        """All turns that are remembered, oldest first."""
+        return tuple(self._turns.values())
+
+    def become_due(self, turn_id: str, *, has_stuck: bool) -> None:
+        """Call a sweep: a message is stuck, or came after its turn was given up."""
+        turn = self._turns.get(turn_id)
+        if turn is not None and turn.sweep_due is None and (has_stuck or turn.given_up):
+            turn.sweep_due = self.clock.now()
+
+    def of_key(self, server: str, turn_key: str) -> str | None:
+        """The id of the turn that has the key now."""
+        return self._keys.get((server, turn_key)) if turn_key else None
 
     def same_as(self, opening: Opening) -> Turn | None:
         """The turn of the same key, or of the same id."""

@@ -1,7 +1,8 @@
 """A sink whose channel is in memory: what people would see can be looked at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
 from threading import Lock
 
@@ -12,6 +13,10 @@ from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message in a channel.
@@ -20,11 +25,15 @@ class Message:
         id: Its id.
         text: What it says.
         by: Who put it there: ``stream``, ``progress``, ``tool``, ``error`` or ``notice``.
+        posted_at: When.
+        webhook_id: The webhook that sent it, or None for the bot itself.
     """
 
     id: str
     text: str
     by: str
+    posted_at: datetime = field(default_factory=_now, compare=False)
+    webhook_id: str | None = None
 
 
 Trouble = Callable[[str], None]
@@ -32,9 +41,14 @@ Trouble = Callable[[str], None]
 
 
 class MemoryChannel:
-    """Messages in order, as people see them. Safe to use from several threads."""
+    """Messages in order, as people see them. Safe to use from several threads.
 
-    def __init__(self) -> None:
+    Args:
+        now: When each is posted.
+    """
+
+    def __init__(self, *, now: Callable[[], datetime] = _now) -> None:
+        self._now = now
         self._lock = Lock()  # guards the two below
         self._messages: dict[str, Message] = {}
         self._deleted: list[Message] = []
@@ -62,12 +76,18 @@ class MemoryChannel:
         """What was said by whom."""
         return tuple(message.text for message in self.messages if message.by == by)
 
-    def put(self, text: str, by: str, *, nonce: str = "") -> Message:
+    def put(self, text: str, by: str, *, nonce: str = "", webhook_id: str | None = None) -> Message:
         """Add a message; the same nonce adds none."""
         with self._lock:
             if nonce and nonce in self._nonces:
                 return self._messages[self._nonces[nonce]]
-            message = Message(id=f"m{next(self._ids)}", text=text, by=by)
+            message = Message(
+                id=f"m{next(self._ids)}",
+                text=text,
+                by=by,
+                posted_at=self._now(),
+                webhook_id=webhook_id,
+            )
             self._messages[message.id] = message
             if nonce:
                 self._nonces[nonce] = message.id
@@ -143,7 +163,7 @@ class MemorySink(Sink):
             raise SinkError(f"a message has 1 to {target.max_chars} characters, not {len(text)}")
         if self._trouble is not None:
             self._trouble(text)
-        message = self.channel.put(text, origin.value, nonce=nonce)
+        message = self.channel.put(text, origin.value, nonce=nonce, webhook_id=target.webhook_id)
         return Delivery(
             message_id=message.id, channel_id=target.channel_id, text=text, origin=origin
         )

@@ -86,7 +86,7 @@ class MemoryTurnStore(TurnStore):
             if turn is not None and turn.result is not None:
                 return
             if turn is not None and turn.epoch == closing.epoch:
-                turn.result = closing.result
+                turn.result, turn.ended_at = closing.result, self._now()
                 self._free(_place(closing.server, closing.channel_id), closing.turn_id)
             self._admissions.settle(closing.settle, turn_id=closing.turn_id)
         self._ledger.settle(closing.turn_id, closing.fates, entries=closing.entries)
@@ -110,6 +110,17 @@ class MemoryTurnStore(TurnStore):
         place = _place(server, channel_id)
         with self._register.lock:
             self._unreachable[place] = _later(self._unreachable.get(place), self._in(for_s))
+
+    def let_go(self, turn: Turn) -> None:
+        """Free the channel and the unit of a turn that was swept."""
+        with self._register.lock:
+            self._free(_place(turn.opening.server, turn.opening.channel_id), turn.opening.turn_id)
+            self._admissions.let_go(turn.opening.turn_id)
+
+    def prune(self, before: datetime, limit: int) -> tuple[int, int]:
+        """Forget old units and refusals; returns how many of each."""
+        with self._register.lock:
+            return self._admissions.prune(before, limit)
 
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
@@ -143,7 +154,10 @@ class MemoryTurnStore(TurnStore):
     def _enter(self, opening: Opening, epoch: int) -> None:
         alive_until = self._in(opening.alive_s)
         if self._register.get(opening.turn_id) is None:
-            self._register.add(Turn(opening=opening, epoch=epoch, alive_until=alive_until))
+            turn = Turn(
+                opening=opening, epoch=epoch, alive_until=alive_until, opened_at=self._now()
+            )
+            self._register.add(turn)
         if opening.serialize:
             place = _place(opening.server, opening.channel_id)
             self._leases[place] = opening.turn_id, alive_until

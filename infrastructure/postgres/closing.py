@@ -8,7 +8,7 @@ from turnkeeper.infrastructure.journal_codec import result_to_json
 from turnkeeper.infrastructure.postgres.admissions import settling
 from turnkeeper.infrastructure.postgres.journal import RECORD, rows_to_json
 from turnkeeper.infrastructure.postgres.key_booking import NEUTRAL, sql_of, values_of
-from turnkeeper.infrastructure.postgres.ledger import MEET, fates_to_json
+from turnkeeper.infrastructure.postgres.ledger import MEET, becoming_due, fates_to_json
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, squeezed
 
 # The channel first, then the turn, as in an opening. A turn that is known and did not end now had
@@ -58,6 +58,7 @@ def closing_of(closing: Closing) -> tuple[Statement, ...]:
     return (
         Statement(END, values),
         settling(closing.settle, turn_id=closing.turn_id, server=closing.server),
+        *becoming_due(closing.turn_id, closing.fates),
         *(_booking(booked, sql_of(booked.booking)) for booked in closing.bookings),
     )
 

@@ -18,6 +18,8 @@ PASSING_CLASSES = ("08", "28", "40", "53", "57", "58")
 PASSING = ("3D000", "25006", "55P03", "25P03", "25P04")
 # Their texts repeat values, and those are people's.
 TELLING_VALUES = ("22", "23")
+# The role may not do it.
+FORBIDDEN = "42501"
 # No such schema, table, column or function.
 OTHER_SCHEMA = ("3F000", "42P01", "42703", "42883")
 
@@ -54,6 +56,11 @@ def _translated(error: Exception, origin: BaseException | None) -> StoreError:
         return StoreError(
             f"the database has another schema than this version: {first_line(origin)} ({state});"
             " apply the migrations"
+        )
+    if state == FORBIDDEN:
+        return StoreError(
+            f"the database's role lacks a privilege: {first_line(origin)} ({state}); let the owner"
+            " of the tables run `turnkeeper migrate --app-role ROLE`"
         )
     return StoreError(f"the database refused the statement: {_refusal(origin)} ({state})")
 

@@ -11,13 +11,15 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.postgres.journal import RECORD, recording, rows_to_json
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, run, squeezed
 
-# What is gone stays gone, and what is stuck was posted, whatever is said of it later. The fates
+# What is gone stays gone, and what is stuck was posted, whatever is said of it later; what was not
+# there when a sweep looked for it may have come since. The fates
 # come as JSON, for the same reason as a journal's entries.
 MEET = """
 UPDATE delivery_intents i SET
     message_id = f.message_id,
     state = CASE
-        WHEN i.state = 'taken_back' OR (f.state = 'posted' AND i.state <> 'intended') THEN i.state
+        WHEN i.state = 'taken_back' OR (f.state = 'posted' AND i.state IN ('posted', 'stuck'))
+            THEN i.state
         ELSE f.state END
 FROM (
     SELECT fate ->> 'intent_id' AS intent_id, fate ->> 'message_id' AS message_id,
@@ -39,9 +41,10 @@ WITH alive AS (
 ), written AS (
     INSERT INTO delivery_intents (
         server, intent_id, turn_id, epoch, channel_id, thread_id, webhook_id, origin,
-        content_hash, invocation_no, state)
+        content_hash, invocation_no, webhook_is_temporary, chars, state)
     SELECT %(server)s, %(intent_id)s, %(turn_id)s, %(epoch)s, %(channel_id)s, %(thread_id)s,
-        %(webhook_id)s, %(origin)s, %(content_hash)s, %(invocation_no)s, 'intended'
+        %(webhook_id)s, %(origin)s, %(content_hash)s, %(invocation_no)s,
+        %(webhook_is_temporary)s, %(chars)s, 'intended'
     FROM alive
     ON CONFLICT (server, intent_id) DO NOTHING
 ), met AS (
@@ -51,6 +54,13 @@ WITH alive AS (
     RECORD,
     ") SELECT EXISTS (SELECT 1 FROM alive) AS goes_on",
 )
+
+# A sweep has something to do again: a message is stuck, or came after its turn was given up. A
+# sweeper's claim that holds is left as it is.
+BECOME_DUE = """
+UPDATE turns SET sweep_due = now()
+WHERE turn_id = %(turn_id)s AND sweep_due IS NULL AND (%(has_stuck)s OR status = 'given_up')
+"""
 
 LEFT_BY = """
 SELECT * FROM delivery_intents WHERE turn_id = %(turn_id)s ORDER BY written_at, intent_id
@@ -67,15 +77,19 @@ class PostgresLedger(Ledger):
         self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
     ) -> bool:
         (rows,) = run(self._engine, intending(intent, fates, entries))
-        return bool(rows[0]["goes_on"])
+        goes_on = bool(rows[0]["goes_on"])
+        if fates.stuck or (fates.posted and not goes_on):
+            run(self._engine, *becoming_due(intent.turn_id, fates))
+        return goes_on
 
     def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
         meeting = Statement(MEET, {"turn_id": turn_id, "fates": fates_to_json(fates)})
-        run(self._engine, meeting, *recording(entries), durable=False)
+        due = becoming_due(turn_id, fates)
+        run(self._engine, meeting, *due, *recording(entries), durable=False)
 
     def left_by(self, turn_id: str) -> tuple[tuple[Intent, IntentState, str | None], ...]:
         (rows,) = run(self._engine, Statement(LEFT_BY, {"turn_id": turn_id}))
-        return tuple((_intent(row), IntentState(row["state"]), row["message_id"]) for row in rows)
+        return tuple((intent_of(row), IntentState(row["state"]), row["message_id"]) for row in rows)
 
 
 def fates_to_json(fates: Fates) -> str:
@@ -95,6 +109,16 @@ def fates_to_json(fates: Fates) -> str:
 def intending(intent: Intent, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()) -> Statement:
     """What writes an intent, and all that goes with it."""
     values = {
+        **intent_values(intent),
+        "fates": fates_to_json(fates),
+        "entries": rows_to_json(entries),
+    }
+    return Statement(INTEND, values)
+
+
+def intent_values(intent: Intent) -> dict[str, object]:
+    """An intent's columns."""
+    return {
         "server": str(Owner.server(intent.server_id)),
         "intent_id": intent.intent_id,
         "turn_id": intent.turn_id,
@@ -105,13 +129,21 @@ def intending(intent: Intent, fates: Fates = Fates(), entries: tuple[Entry, ...]
         "origin": intent.origin.value,
         "content_hash": intent.content_hash,
         "invocation_no": intent.invocation_no,
-        "fates": fates_to_json(fates),
-        "entries": rows_to_json(entries),
+        "webhook_is_temporary": intent.webhook_is_temporary,
+        "chars": intent.chars,
     }
-    return Statement(INTEND, values)
 
 
-def _intent(row: Row) -> Intent:
+def becoming_due(turn_id: str, fates: Fates) -> tuple[Statement, ...]:
+    """What calls a sweep where these fates give one something to do."""
+    if not (fates.stuck or fates.posted):
+        return ()
+    values = {"turn_id": turn_id, "has_stuck": bool(fates.stuck)}
+    return (Statement(BECOME_DUE, values),)
+
+
+def intent_of(row: Row) -> Intent:
+    """The intent of a row."""
     return Intent(
         intent_id=row["intent_id"],
         turn_id=row["turn_id"],
@@ -123,4 +155,6 @@ def _intent(row: Row) -> Intent:
         invocation_no=row["invocation_no"],
         thread_id=row["thread_id"],
         webhook_id=row["webhook_id"],
+        webhook_is_temporary=row["webhook_is_temporary"],
+        chars=row["chars"],
     )

@@ -24,7 +24,8 @@ ON CONFLICT (server, channel_id) DO UPDATE SET until = channel_leases.until WHER
 
 # Dead turns of the same key or in the same channel: what they still write finds another epoch.
 GIVE_UP_DEAD = """
-UPDATE turns SET status = 'given_up', epoch = epoch + 1, turn_key = NULL, taken_by = %(turn)s
+UPDATE turns SET status = 'given_up', epoch = epoch + 1, lost_key = turn_key, turn_key = NULL,
+    taken_by = %(turn)s
 WHERE server = %(server)s AND (turn_key = %(turn_key)s OR channel_id = %(channel)s)
     AND ended_at IS NULL AND status = 'running' AND alive_until <= now()
     AND turn_id <> %(turn)s

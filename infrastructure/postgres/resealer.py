@@ -1,69 +1,127 @@
-"""Seals the keys in Postgres anew, page by page."""
+"""Seals the secrets in Postgres anew, and looks at them, page by page."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from sqlalchemy import Engine, select, tuple_, update
+from sqlalchemy import Engine, Select, Update, case, exists, func, select, tuple_, update
 
-from turnkeeper.application.ports.resealer import Resealed, Resealer
+from turnkeeper.application.ports.resealer import Looked, Resealed, Resealer, SealedRow
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import VaultError
-from turnkeeper.domain.owner import Owner
-from turnkeeper.domain.rotation import KeyId
+from turnkeeper.domain.secret import Sealed, Secret
 from turnkeeper.infrastructure.postgres.engine import connected
-from turnkeeper.infrastructure.postgres.key_rows import Row, opened
-from turnkeeper.infrastructure.postgres.tables import provider_keys
+from turnkeeper.infrastructure.postgres.key_rows import Row
+from turnkeeper.infrastructure.postgres.sealed_tables import SEALED_TABLES, SealedTable
 
 PAGE_ROWS = 200
-PLACE = (provider_keys.c.owner, provider_keys.c.provider, provider_keys.c.id)
 
 
 class PostgresResealer(Resealer):
-    """Renews the keys of one database, one at a time: each is always in one form or the other."""
+    """Renews the secrets of one database, one at a time: each is always in one form or the other.
 
-    def __init__(self, engine: Engine, *, vault: Vault) -> None:
+    Args:
+        tables: Where they are.
+    """
+
+    def __init__(
+        self, engine: Engine, *, vault: Vault, tables: tuple[SealedTable, ...] = SEALED_TABLES
+    ) -> None:
         self._engine = engine
         self._vault = vault
+        self._tables = tables
 
-    def reseal(self) -> Resealed:
-        renewed, shut = 0, []
-        for row in self._outdated():
-            try:
-                renewed += self._renew(row)
-            except VaultError:
-                shut.append(KeyId(row["id"]))
-        return Resealed(renewed=renewed, shut=tuple(shut))
+    @property
+    def current_version(self) -> int:
+        return self._vault.current_version
 
-    def _outdated(self) -> Iterator[Row]:
-        page = (
-            select(provider_keys, provider_keys.c.id.label("key_id"))
-            .where(provider_keys.c.key_version != self._vault.current_version)
-            .order_by(*PLACE)
-            .limit(PAGE_ROWS)
-        )
-        wanted = page
+    @property
+    def known_versions(self) -> tuple[int, ...]:
+        return self._vault.versions
+
+    def counts(self) -> Mapping[int, int]:
+        found: Counter[int] = Counter()
+        for sealed in self._tables:
+            version = sealed.table.c.key_version
+            counting = select(version, func.count()).group_by(version)
+            with connected(self._engine) as connection:
+                found.update({row[0]: row[1] for row in connection.execute(counting)})
+        return found
+
+    def reseal(self) -> Iterator[Resealed]:
+        for sealed in self._tables:
+            outdated = select(sealed.table).where(
+                sealed.table.c.key_version != self._vault.current_version
+            )
+            for page in self._pages(sealed, outdated):
+                yield self._renewed(sealed, page)
+
+    def look(self) -> Iterator[tuple[Looked, ...]]:
+        for sealed in self._tables:
+            for page in self._pages(sealed, select(sealed.table)):
+                yield tuple(self._looked_at(sealed, row) for row in page)
+
+    def _pages(self, sealed: SealedTable, rows: Select[tuple[object]]) -> Iterator[Sequence[Row]]:
+        place = sealed.place
+        ordered = wanted = rows.order_by(*place).limit(PAGE_ROWS)
         while True:
             with connected(self._engine) as connection:
-                rows = [row._asdict() for row in connection.execute(wanted)]
-            yield from rows
-            if len(rows) < PAGE_ROWS:
+                page = [row._asdict() for row in connection.execute(wanted)]
+            if page:
+                yield page
+            if len(page) < PAGE_ROWS:
                 return
-            last = tuple(rows[-1][column.name] for column in PLACE)
-            wanted = page.where(tuple_(*PLACE) > tuple_(*last))
+            last = tuple(page[-1][column.name] for column in place)
+            wanted = ordered.where(tuple_(*place) > tuple_(*last))
 
-    def _renew(self, row: Row) -> int:
-        owner, provider, place = Owner.parse(row["owner"]), row["provider"], str(row["id"])
-        secret = opened(row, self._vault, owner, provider)
-        sealed = self._vault.seal(secret, owner=owner, provider=provider, row=place)
+    def _renewed(self, sealed: SealedTable, page: Sequence[Row]) -> Resealed:
+        renewed, shut = 0, []
+        for row in page:
+            name = sealed.name_of(row)
+            try:
+                secret = self._opened(name, sealed.sealed_of(row))
+            except VaultError:
+                shut.append(name)
+            else:
+                renewed += self._renew(sealed, row, name, secret)
+        return Resealed(renewed=renewed, shut=tuple(shut))
+
+    def _renew(self, sealed: SealedTable, row: Row, name: SealedRow, secret: Secret) -> int:
+        anew = self._vault.seal(secret, owner=name.owner, provider=name.provider, row=name.id)
         renewing = (
-            update(provider_keys)
-            .where(*(column == row[column.name] for column in PLACE))
-            # A key that was replaced or renewed meanwhile is left as it is.
-            .where(provider_keys.c.sealed == row["sealed"])
-            .values(
-                sealed=sealed.data,
-                key_version=sealed.version,
-                fingerprint=self._vault.fingerprint(secret),
-            )
+            update(sealed.table)
+            .where(*(column == row[column.name] for column in sealed.place))
+            # A secret that was replaced or renewed meanwhile is left as it is.
+            .where(sealed.table.c.sealed == row["sealed"])
+            .values(sealed=anew.data, key_version=anew.version)
         )
+        if sealed.has_fingerprint:
+            renewing = _with_fingerprint(renewing, sealed, row, self._vault.fingerprint(secret))
         with connected(self._engine) as connection:
             return connection.execute(renewing).rowcount
+
+    def _looked_at(self, sealed: SealedTable, row: Row) -> Looked:
+        name = sealed.name_of(row)
+        try:
+            secret = self._opened(name, sealed.sealed_of(row))
+        except VaultError:
+            return Looked(row=name, opens=False)
+        fingerprint = self._vault.fingerprint(secret) if sealed.has_fingerprint else None
+        return Looked(row=name, opens=True, fingerprint=fingerprint)
+
+    def _opened(self, name: SealedRow, sealed: Sealed) -> Secret:
+        return self._vault.open(sealed, owner=name.owner, provider=name.provider, row=name.id)
+
+
+def _with_fingerprint(
+    renewing: Update, sealed: SealedTable, row: Row, fingerprint: bytes
+) -> Update:
+    """Let the fingerprint be renewed too, unless an equal key has it: each may be there once."""
+    other = sealed.table.alias()
+    is_taken = exists().where(
+        other.c.owner == row["owner"],
+        other.c[sealed.provider] == row[sealed.provider],
+        other.c[sealed.id] != row[sealed.id],
+        other.c.fingerprint == fingerprint,
+    )
+    kept = case((is_taken, sealed.table.c.fingerprint), else_=fingerprint)
+    return renewing.values(fingerprint=kept)

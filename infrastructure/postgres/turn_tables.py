@@ -7,6 +7,7 @@ indexed that changes, so that an update stays on its page.
 """
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Date,
     DateTime,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Integer,
     Table,
     Text,
+    false,
     func,
     text,
 )
@@ -25,8 +27,9 @@ from turnkeeper.infrastructure.postgres.metadata import metadata
 Instant = DateTime(timezone=True)
 HALF_EMPTY = {"fillfactor": 50}
 
-# A turn that has ended has a result and `ended_at`. One that was found dead is `given_up` and has
-# lost its key; `ended_at` is set once somebody has swept up after it.
+# A turn that has ended has a result and `ended_at`. One that was found dead is `given_up`, and its
+# key has moved to `lost_key`; `ended_at` is set once somebody has swept up after it. `sweep_due` is
+# until when a sweeper's claim holds, or when what is left of an ended turn is due.
 turns = Table(
     "turns",
     metadata,
@@ -42,10 +45,15 @@ turns = Table(
     Column("alive_until", Instant, nullable=False),
     Column("ended_at", Instant),
     Column("result", Text),
+    Column("lost_key", Text),
+    Column("sweep_due", Instant),
+    Column("sweeps", Integer, nullable=False, server_default=text("0")),
+    Column("swept_by", Text),
     Index("uq_turns_turn_key", "server", "turn_key", unique=True),
     Index("ix_turns_turn_id", "turn_id"),
     Index("ix_turns_not_ended", "server", "channel_id", postgresql_where=text("ended_at IS NULL")),
     Index("ix_turns_taken_by", "server", "taken_by", postgresql_where=text("taken_by IS NOT NULL")),
+    Index("ix_turns_sweep_due", "sweep_due", postgresql_where=text("sweep_due IS NOT NULL")),
     postgresql_with=HALF_EMPTY,
 )
 
@@ -164,8 +172,27 @@ delivery_intents = Table(
     Column("state", Text, nullable=False),
     Column("message_id", Text),
     Column("written_at", Instant, nullable=False, server_default=func.clock_timestamp()),
+    Column("webhook_is_temporary", Boolean, nullable=False, server_default=false()),
+    Column("chars", Integer, nullable=False, server_default=text("0")),
     Index("ix_delivery_intents_turn_id", "turn_id"),
     postgresql_with=HALF_EMPTY,
+)
+
+# What the buttons of fallback notices show; `details` is JSON in ASCII, as `data` above. One whose
+# time is over is claimed by whoever disables its button.
+notices = Table(
+    "notices",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("message_id", Text, primary_key=True),
+    Column("channel_id", Text, nullable=False),
+    Column("thread_id", Text),
+    Column("webhook_id", Text),
+    Column("details", Text, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("claimed_until", Instant),
+    Index("ix_notices_message_id", "message_id"),
+    Index("ix_notices_expires_at", "expires_at"),
 )
 
 turn_signals = Table(

@@ -59,7 +59,8 @@ class AnthropicAnswer(NativeAnswer):
         self._empty: set[int] = set()
 
     def knows(self, document: Document) -> bool:
-        return document.get("type") in _KNOWN
+        kind = document.get("type")
+        return isinstance(kind, str) and kind in _KNOWN
 
     def take(self, document: Document) -> None:
         match document.get("type"):
@@ -68,9 +69,9 @@ class AnthropicAnswer(NativeAnswer):
             case "message_start":
                 self._take_head(_mapping(document.get("message")))
             case "content_block_start":
-                self._start(document.get("index"), _mapping(document.get("content_block")))
+                self._start(_index_of(document), _mapping(document.get("content_block")))
             case "content_block_delta":
-                self._go_on(document.get("index"), _mapping(document.get("delta")))
+                self._go_on(_index_of(document), _mapping(document.get("delta")))
             case "message_delta":
                 self._count(document.get("usage"))
                 self._end_with(_mapping(document.get("delta")))
@@ -162,6 +163,12 @@ class AnthropicAnswer(NativeAnswer):
     def _count(self, usage: object) -> None:
         self._counts |= _mapping(usage)  # they are sums so far, but not each report has them all
         self.usage = _usage_of(self._counts) if self._counts else None
+
+
+def _index_of(document: Document) -> int | str | None:
+    """The block that it is about; None for what can be no index."""
+    index = document.get("index")
+    return index if isinstance(index, int | str) else None
 
 
 class _Thinking:

@@ -58,10 +58,11 @@ class OpenAIReply:
         Args:
             broken: How the connection broke; None if it did not.
         """
-        if self._body is not None:
-            self._read_body(bytes(self._body))
-        elif self._events is not None and not self.is_over:
-            self._read_tail(self._events)
+        if not self.is_over:
+            if self._body is not None:
+                self._read_body(bytes(self._body))
+            elif self._events is not None:
+                self._read_tail(self._events)
         return self._answer.end(broken, is_done=self._is_done)
 
     def _begin(self, chunk: bytes) -> bytes:

@@ -42,6 +42,7 @@ class ToolCalls:
         function = function if isinstance(function, dict) else {}
         arguments = _arguments(function.get("arguments"))
         place, call_id = fragment.get("index"), str(fragment.get("id") or "")
+        place = place if isinstance(place, int | str) else None
         name = str(function.get("name") or "")
         known = self._known(place, call_id, begins=bool(name))
         if known is None:

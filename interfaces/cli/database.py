@@ -1,24 +1,77 @@
 """The database, and whether all is well."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import console, dump, json_option, tell
 
+if TYPE_CHECKING:  # imported where it is used, so that help is there at once
+    from turnkeeper.infrastructure.postgres.privileges import Given
+
 
 @click.command()
+@click.option("--app-role", metavar="ROLE", help="Let this role run turns, and nothing more.")
 @json_option
 @click.pass_obj
-def migrate(installation: Installation, as_json: bool) -> None:
-    """Bring the database's schema up to date."""
+def migrate(installation: Installation, app_role: str | None, as_json: bool) -> None:
+    """Bring the database's schema up to date.
+
+    With --app-role, ROLE is made if that is allowed, and may then read and write rows, and change
+    no table. Let the bot log in as a member of it.
+    """
+    from turnkeeper.infrastructure.postgres.privileges import give_privileges
+
     with installation.container() as container:
         applied = container.schema()
+        given = give_privileges(container.engine(), app_role) if app_role else None
     if as_json:
-        dump({"applied": list(applied)})
+        role = {"app_role": app_role, "role": given.value} if given else {}
+        dump({"applied": list(applied), **role})
+        return
+    tell(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
+    if app_role and given:
+        _tell_given(app_role, given)
+
+
+@click.group()
+def db() -> None:
+    """What a database administrator may want to know."""
+
+
+@db.command("grants")
+@click.option("--role", help="Another role than turnkeeper_app.")
+@json_option
+def print_grants(role: str | None, as_json: bool) -> None:
+    """Print the SQL that gives a role what it needs to run turns; nothing is done."""
+    from turnkeeper.infrastructure.postgres.privileges import APP_ROLE, creation, grants
+
+    named = role or APP_ROLE
+    statements = (creation(named), *grants(named))
+    if as_json:
+        dump({"role": named, "statements": list(statements)})
     else:
-        tell(f"applied: {', '.join(applied)}" if applied else "the schema is up to date")
+        _print_sql(statements)
+
+
+def _tell_given(role: str, given: "Given") -> None:
+    from turnkeeper.infrastructure.postgres.privileges import Given, creation, grants
+
+    match given:
+        case Given.CREATED:
+            tell(f"made role {role}; now: CREATE ROLE name LOGIN PASSWORD '…' IN ROLE {role}")
+        case Given.GRANTED:
+            tell(f"role {role} has what it needs")
+        case Given.NOT_ALLOWED:
+            tell(f"there is no role {role}, and this user may not make it; let one who may run:")
+            _print_sql((creation(role), *grants(role)))
+
+
+def _print_sql(statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        click.echo(f"{statement};")
 
 
 @click.command()

@@ -37,7 +37,7 @@ class Installation:
 
     @contextmanager
     def turnkeeper(self, *, lends_environment_keys: bool = False) -> Iterator["Turnkeeper"]:
-        """A turnkeeper for the time of a `with`.
+        """A turnkeeper for the time of a `with`; it sweeps only if it is told to.
 
         Args:
             lends_environment_keys: Whether keys in the environment stand in for missing ones.
@@ -45,7 +45,8 @@ class Installation:
         from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
         keys = environment_keys(os.environ) if lends_environment_keys else {}
-        with Turnkeeper.open(self.settings, environment_keys=keys) as keeper:
+        settings = self.settings.over(sweep_every_s=0.0)
+        with Turnkeeper.open(settings, environment_keys=keys) as keeper:
             yield keeper
 
     @contextmanager

@@ -9,14 +9,20 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
-from turnkeeper.interfaces.cli.database import doctor, migrate
+from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
+from turnkeeper.interfaces.cli.discord import discord
 from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
+from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
+from turnkeeper.interfaces.cli.secrets import secrets
+from turnkeeper.interfaces.cli.sweep import sweep
 
 INTERRUPTED = 130
 
@@ -66,7 +72,21 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-for _command in (run, demo, key, model, fallback, randomizer, migrate, doctor, explain, turns):
+_SETUP = (key, model, fallback, randomizer)
+_UPKEEP = (
+    migrate,
+    db,
+    doctor,
+    secrets,
+    explain,
+    turns,
+    sweep,
+    prune,
+    interactions,
+    metrics,
+    discord,
+)
+for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
 
 

@@ -25,6 +25,7 @@ from turnkeeper.domain.outcome import Delivery, TurnStatus
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
 from turnkeeper.domain.rotation import KeyHealth
 from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, TextDelta
+from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.turn import TurnResult
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.memory.sink import MemorySink
@@ -475,6 +476,7 @@ def test_a_message_that_was_under_way_is_undone_when_it_arrives(
         clock=SystemClock(),
         runner=runner,
         rules=TurnRules(limits=TimeLimits(settle_s=0.1)),
+        text_rules=TextRules(hold_chars=0),
     )
 
     work = runner.start(lambda stop: turn.run(sink=sink, mailbox=mailbox), "turn")

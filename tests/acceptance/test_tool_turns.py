@@ -288,7 +288,7 @@ class TestTextBesideCalls:
 
         result = there.run()
 
-        assert result.text == "I roll.\nAgain.\nFour twice."
+        assert result.text == "I roll.\n\nAgain.\n\nFour twice."
         assert there.sink.channel.text == "I roll.\nAgain.\nFour twice."
         assert [item.text for item in history(there, 2)] == ["I roll.", "", "Again.", ""]
 
@@ -315,7 +315,7 @@ class TestTextBesideCalls:
         """92."""
         there = turn(ScriptedTools(roll=ROLLS), alpha=[calls(ROLL, said="I roll."), says("Four.")])
 
-        assert there.run().text == "I roll.\nFour."
+        assert there.run().text == "I roll.\n\nFour."
 
     def test_a_tool_may_end_the_turn(self, turn: Callable[..., Bench]) -> None:
         tools = ScriptedTools({"hush": ToolRules(ends_turn=True)}, hush=ROLLS)
@@ -653,7 +653,7 @@ class TestStops:
         there = self.stopped(turn, Signal.FOLLOW_UP_REQUESTED, ROLLS)
 
         assert there.sink.finalized[0].status is TurnStatus.COMPLETED
-        assert there.sink.finalized[0].text == "I roll.\nFour."
+        assert there.sink.finalized[0].text == "I roll.\n\nFour."
 
     def test_a_follow_up_after_a_failed_chain_ends_the_turn(
         self, turn: Callable[..., Bench]

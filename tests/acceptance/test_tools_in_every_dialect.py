@@ -46,7 +46,7 @@ def test_a_tool_is_run_and_its_result_is_sent_back(house: House, rolled: list[in
 
     result = house.run()
 
-    assert result.text == f"I roll.\n{SAID.text}"
+    assert result.text == f"I roll.\n\n{SAID.text}"
     assert rolled == [6]
     first, second = house.calls(house.primary)
     assert ROLLED not in first.raw.decode()

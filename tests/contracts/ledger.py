@@ -10,6 +10,7 @@ from turnkeeper.domain.outcome import Origin
 
 INTENDED, POSTED = IntentState.INTENDED, IntentState.POSTED
 TAKEN_BACK, STUCK = IntentState.TAKEN_BACK, IntentState.STUCK
+ABSENT = IntentState.ABSENT
 
 
 def posted(**messages: str) -> Fates:

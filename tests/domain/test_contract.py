@@ -304,3 +304,12 @@ def test_no_rule_is_without_a_fault() -> None:
         "the_journal_has_no_gaps",
         "no_attempt_exceeds_its_keys_and_invocations",
     }
+
+
+def test_what_a_sweep_adds_is_not_the_turns_own() -> None:
+    journal = failed()
+    swept = ev.TurnSwept(by="another", silent_s=61.0, last_seq=3)
+
+    entry = replace(journal[-1], seq=ev.SWEPT_SEQ + 1, event=swept)
+
+    assert breaches((*journal, entry)) == ()

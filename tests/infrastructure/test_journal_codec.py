@@ -110,7 +110,8 @@ def test_the_names_of_events_do_not_change() -> None:
         "attempt_prepared attempt_unpreparable cleaned_up effect_failed finalized first_progress"
         " invocation_ended invocation_started key_booked key_leased message_posted message_stuck"
         " message_taken_back model_rested no_key_left quota_reserved quota_settled said"
-        " server_route_asked signal_heard turn_ended turn_refused turn_started waited"
+        " server_route_asked signal_heard tool_ran turn_ended turn_refused turn_started"
+        " turn_swept waited"
     )
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, inspect
 from turnkeeper.infrastructure.postgres import tables, turn_tables
 from turnkeeper.infrastructure.postgres.engine import connected, transaction
 from turnkeeper.infrastructure.postgres.metadata import metadata
-from turnkeeper.infrastructure.postgres.migrations.versions import m0002_turns
+from turnkeeper.infrastructure.postgres.migrations.versions import m0002_turns, m0006_sweep
 
 pytestmark = pytest.mark.postgres
 
@@ -22,9 +22,11 @@ def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
     with transaction(database) as connection:
         context = MigrationContext.configure(connection)
         with Operations.context(context):
+            m0006_sweep.downgrade()
             m0002_turns.downgrade()
             left = set(inspect(connection).get_table_names())
             m0002_turns.upgrade()
+            m0006_sweep.upgrade()
 
     assert left.isdisjoint(m0002_turns.TABLES)
     with connected(database) as connection:

@@ -289,6 +289,7 @@ def test_the_doctor_finds_all_well(turnkeeper: Run) -> None:
         "connections": True,
         "master secret": True,
         "keys": True,
+        "stuck messages": True,
     }
     assert result.exit_code == 0
 

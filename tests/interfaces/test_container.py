@@ -17,14 +17,16 @@ FOREIGN = ("alembic", "click", "psycopg", "requests", "rich", "sqlalchemy")
 
 @pytest.fixture
 def on_memory(tmp_path: Path) -> Iterator[Container]:
-    container = built(Settings(store="memory", data_dir=tmp_path), {})
+    container = built(Settings(store="memory", data_dir=tmp_path, discord_token="a-token"), {})
     yield container
     shut_down(container)
 
 
 @pytest.mark.postgres
 def test_every_provider_is_built(database_url: str, tmp_path: Path) -> None:
-    container = built(Settings(database_url=database_url, data_dir=tmp_path), {})
+    container = built(
+        Settings(database_url=database_url, data_dir=tmp_path, discord_token="a-token"), {}
+    )
     try:
         for name, provider in container.providers.items():
             assert provider() is not None, name
@@ -61,7 +63,9 @@ def test_all_that_must_be_closed_is_closed_last_things_first(on_memory: Containe
 def test_an_adapter_is_swapped_by_its_name(tmp_path: Path) -> None:
     turns = object()
 
-    container = built(Settings(store="memory", data_dir=tmp_path), {"turns": turns})
+    container = built(
+        Settings(store="memory", data_dir=tmp_path, discord_token="a-token"), {"turns": turns}
+    )
 
     assert container.turns() is turns
     assert not isinstance(container.steps().turns, MemoryTurnStore)
@@ -70,12 +74,16 @@ def test_an_adapter_is_swapped_by_its_name(tmp_path: Path) -> None:
 
 def test_an_adapter_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nothing called 'trns'.*turns"):
-        built(Settings(store="memory", data_dir=tmp_path), {"trns": object()})
+        built(
+            Settings(store="memory", data_dir=tmp_path, discord_token="a-token"), {"trns": object()}
+        )
 
 
 def test_a_base_url_for_an_unknown_provider_is_refused(tmp_path: Path) -> None:
     urls = {"nobody": "http://127.0.0.1:9/v1"}
-    container = built(Settings(store="memory", data_dir=tmp_path, base_urls=urls), {})
+    container = built(
+        Settings(store="memory", data_dir=tmp_path, base_urls=urls, discord_token="a-token"), {}
+    )
 
     with pytest.raises(SettingsError, match="TURNKEEPER_BASE_URLS names provider 'nobody'"):
         container.chat_providers()

@@ -141,6 +141,13 @@ WHY: list[tuple[Event, str]] = [
         "tool roll, call 1: unknown",
     ),
     (
+        events.TurnSwept(
+            by="host:7", silent_s=61.2, last_seq=4, taken_back=("m1",), stuck=("m2",), absent=2
+        ),
+        "the turn was swept up by host:7: no sign of life for 61 s, so that what happened after"
+        " entry 4 is not known; took back message m1, message m2 stuck, 2 never posted",
+    ),
+    (
         events.EffectFailed(effect="model rest", cause="the store is away"),
         "on the side, model rest did not work: the store is away",
     ),

@@ -181,6 +181,7 @@ def test_all_variables_but_the_specifications_carry_the_prefix() -> None:
 
     assert others == {
         "ANTHROPIC_MAX_OUTPUT_TOKENS",
+        "DISCORD_TOKEN",
         "GOOGLE_MAX_OUTPUT_TOKENS",
         "OPENROUTER_APP_ATTRIBUTION_ENABLED",
         "OPENROUTER_MAX_OUTPUT_TOKENS",

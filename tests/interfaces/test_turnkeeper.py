@@ -109,7 +109,7 @@ def test_a_listener_that_fails_does_not_end_the_turn(
         result = keeper.run(a_request(), SimpleSink(), on_event=listen)
 
     assert result.text == "hello"
-    assert "on_event failed for TurnStarted" in caplog.text
+    assert "a listener failed for TurnStarted" in caplog.text
 
 
 def test_a_key_is_in_no_event_result_or_text_that_people_see(tmp_path: Path) -> None:

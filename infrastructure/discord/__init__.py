@@ -1,0 +1,1 @@
+"""Discord: its REST interface, and the sink that speaks there."""

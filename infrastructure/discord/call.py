@@ -1,0 +1,40 @@
+"""One call of Discord's interface, before it is sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What is asked, and what may be done where no clear answer comes.
+
+    Its repr shows no address and no body, as the one may hold a token and the other what people
+    said.
+
+    Attributes:
+        verb: The HTTP verb.
+        template: The route with names in the place of ids; calls with the same one share limits.
+        path: The route itself, with its query.
+        major: The channel or webhook that limits are counted for.
+        body: What is sent as JSON, or None.
+        by_bot: Whether the bot's token goes with it; never to a webhook's own routes.
+        repeatable: Whether a second call does no more than the first.
+        insists: Whether it is worth waiting and trying again at all.
+        gone: The codes that say of this call that nobody can be reached.
+    """
+
+    verb: str
+    template: str
+    path: str = field(repr=False)
+    major: str = ""
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    by_bot: bool = True
+    repeatable: bool = True
+    insists: bool = True
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages; it holds no id and no token."""
+        return f"{self.verb} {self.template}"

@@ -1,0 +1,20 @@
+"""A webhook: who else can speak in a channel."""
+
+from dataclasses import dataclass
+
+from turnkeeper.domain.secret import Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """A webhook that this application made.
+
+    Attributes:
+        id: Its id.
+        channel_id: The channel it speaks in, and in whose threads.
+        token: Whoever has it can speak.
+    """
+
+    id: str
+    channel_id: str
+    token: Secret

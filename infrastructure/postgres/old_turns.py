@@ -1,0 +1,80 @@
+"""What is kept of turns that are long over, in Postgres."""
+
+from sqlalchemy import Engine
+
+from turnkeeper.application.ports.old_turns import OldTurns, Pruned
+from turnkeeper.infrastructure.postgres.pipeline import Statement, run, squeezed
+
+OLD = "now() - %(older_than_s)s * interval '1 second'"
+
+# A turn goes with its intents and signals; its journal goes after it, found by its first entry.
+TURNS = squeezed(f"""
+WITH old AS MATERIALIZED (
+    SELECT server, turn_id FROM turns
+    WHERE ended_at < {OLD} AND sweep_due IS NULL
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), intents AS (
+    DELETE FROM delivery_intents i USING old
+    WHERE i.server = old.server AND i.turn_id = old.turn_id
+), signals AS (
+    DELETE FROM turn_signals s USING old
+    WHERE s.server = old.server AND s.turn_id = old.turn_id
+), gone AS (
+    DELETE FROM turns t USING old
+    WHERE t.server = old.server AND t.turn_id = old.turn_id
+    RETURNING 1
+)
+SELECT count(*) AS turns FROM gone
+""")  # noqa: S608
+
+JOURNALS = squeezed(f"""
+WITH old AS MATERIALIZED (
+    SELECT e.turn_id FROM turn_events e
+    WHERE e.seq = 0 AND e.written_at < {OLD}
+        AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.turn_id = e.turn_id)
+    LIMIT %(limit)s
+), gone AS (
+    DELETE FROM turn_events e USING (SELECT DISTINCT turn_id FROM old) o
+    WHERE e.turn_id = o.turn_id
+    RETURNING e.turn_id
+)
+SELECT count(*) AS events, count(DISTINCT turn_id) AS journals FROM gone
+""")  # noqa: S608
+
+# An expired unit counts nowhere any more, and a charged one is counted in its day and period.
+UNITS = f"""
+WITH gone AS (
+    DELETE FROM quota_units WHERE (server, trigger_key) IN (
+        SELECT server, trigger_key FROM quota_units
+        WHERE expires_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+)
+SELECT count(*) AS units FROM gone
+"""  # noqa: S608
+
+REFUSALS = f"""
+WITH gone AS (
+    DELETE FROM admission_refusals WHERE (server, trigger_key) IN (
+        SELECT server, trigger_key FROM admission_refusals
+        WHERE refused_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+)
+SELECT count(*) AS refusals FROM gone
+"""  # noqa: S608
+
+
+class PostgresOldTurns(OldTurns):
+    """Deletes a batch in one transaction and one round trip."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def prune(self, *, older_than_s: float, limit: int) -> Pruned:
+        values = {"older_than_s": float(older_than_s), "limit": limit}
+        statements = (Statement(sql, values) for sql in (TURNS, JOURNALS, UNITS, REFUSALS))
+        rows = run(self._engine, *statements, durable=False)
+        counts: dict[str, int] = {}
+        for (row,) in rows:
+            counts |= row
+        return Pruned(**counts)

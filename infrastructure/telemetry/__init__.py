@@ -1,0 +1,1 @@
+"""Listeners that show operators what turns do: log lines, spans and metrics."""

@@ -1,0 +1,28 @@
+"""What is long over, forgotten by hand."""
+
+import click
+
+from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.present import dump, json_option, tell
+
+
+@click.command()
+@click.option(
+    "--days", type=click.IntRange(1), required=True, help="Keep what is younger than so many days."
+)
+@json_option
+@click.pass_obj
+def prune(installation: Installation, days: int, as_json: bool) -> None:
+    """Forget turns that are long over, with their journals, messages, signals and quota units."""
+    from turnkeeper.infrastructure.json_values import as_json as in_json
+
+    with installation.container() as container:
+        container.schema()
+        pruned = container.prune()(days=days)
+    if as_json:
+        dump(in_json(pruned))
+        return
+    tell(
+        f"forgotten: {pruned.turns} turns, {pruned.journals} journals of {pruned.events} entries,"
+        f" {pruned.units} quota units, {pruned.refusals} refusals"
+    )

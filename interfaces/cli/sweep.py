@@ -1,0 +1,30 @@
+"""What dead turns left, put right by hand."""
+
+import click
+
+from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.present import dump, json_option, tell
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def sweep(installation: Installation, as_json: bool) -> None:
+    """Sweep up after turns whose process died: messages, quota, keys, webhooks."""
+    from turnkeeper.infrastructure.json_values import as_json as in_json
+
+    with installation.turnkeeper() as keeper:
+        report = keeper.sweep()
+    if as_json:
+        dump(in_json(report))
+        return
+    for lost in report.lost:
+        after = f", run again as {lost.successor}" if lost.successor else ""
+        tell(f"lost: turn {lost.turn_id} in channel {lost.channel_id}{after}")
+    for turn_id, cause in report.failed:
+        tell(f"not swept: turn {turn_id}: {cause}")
+    tell(
+        f"{len(report.lost)} lost turns; messages: {len(report.taken_back)} taken back,"
+        f" {len(report.stuck)} stuck, {report.absent} never posted, {report.unsure} not sure;"
+        f" {len(report.webhooks)} webhooks deleted"
+    )

@@ -1,9 +1,11 @@
 """``python -m benchmarks.imports``: what importing costs, each in fresh processes."""
 
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from benchmarks.results_file import Table, keep
 
@@ -36,13 +38,15 @@ print(json.dumps({{
 """
 
 
-def imported(what: str) -> dict[str, float]:
-    """Medians of a few processes; the second and later find the bytecode where it is kept."""
+def imported(what: str, bytecode: str) -> dict[str, float]:
+    """Medians of a few processes, all but the first of which find the bytecode."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    command = [sys.executable, "-c", PROBE.format(what=what)]
     seen = []
-    for _ in range(ROUNDS):
-        command = [sys.executable, "-c", PROBE.format(what=what)]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    for _ in range(ROUNDS + 1):
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         seen.append(json.loads(done.stdout))
+    del seen[0]
     return {name: statistics.median(one[name] for one in seen) for name in seen[0]}
 
 
@@ -50,10 +54,11 @@ def main() -> None:
     """Measure, print a table, keep the figures, and fail where the domain loads what is foreign."""
     table: Table = {}
     print(f"{'import':28}{'ms':>8}{'peak MB':>10}{'modules':>10}{'ours':>8}{'foreign':>10}")
-    for name, what in WHAT.items():
-        row = table[name] = imported(what)
-        ms, peak_mb, modules, ours, foreign = row.values()
-        print(f"{name:28}{ms:8.0f}{peak_mb:10.1f}{modules:10.0f}{ours:8.0f}{foreign:10.0f}")
+    with tempfile.TemporaryDirectory() as bytecode:
+        for name, what in WHAT.items():
+            row = table[name] = imported(what, bytecode)
+            ms, peak_mb, modules, ours, foreign = row.values()
+            print(f"{name:28}{ms:8.0f}{peak_mb:10.1f}{modules:10.0f}{ours:8.0f}{foreign:10.0f}")
     keep("imports", table, rounds=ROUNDS)
     if table["turnkeeper.domain"]["foreign"] or table["turnkeeper.application"]["foreign"]:
         raise SystemExit("the domain or the application loads foreign packages")

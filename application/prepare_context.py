@@ -30,7 +30,7 @@ from turnkeeper.domain.model import Capabilities, Limits, Model
 from turnkeeper.domain.model_facts import first_known
 from turnkeeper.domain.outcome import Outcome
 from turnkeeper.domain.plan import Attempt
-from turnkeeper.domain.scaffolding import scaffolded
+from turnkeeper.domain.scaffolding import as_sent, scaffolded
 from turnkeeper.domain.stream import FinishReason, Usage
 from turnkeeper.domain.token_estimate import sizes_of
 from turnkeeper.domain.truncation import Cut, Sizes, cut_to, drop_oldest
@@ -217,9 +217,8 @@ class PrepareContext:
         return less, cut.exchanges + less.exchanges
 
     def _sizes(self, conversation: Conversation, model: Model) -> Sizes:
-        if self._counter is None:
-            return sizes_of(conversation)
-        return self._counter.sizes(conversation, model)
+        sent = as_sent(conversation)
+        return self._counter.sizes(sent, model) if self._counter else sizes_of(sent)
 
 
 def _looked_up(
@@ -239,7 +238,7 @@ def _looked_up(
 
 def _shrunk(prepared: Prepared, to_tokens: int) -> Prepared:
     """The same, in so many tokens of those in which it was counted."""
-    sizes = sizes_of(prepared.conversation)
+    sizes = sizes_of(as_sent(prepared.conversation))
     scale = prepared.input_tokens / sizes.total if prepared.input_tokens and sizes.total else 1.0
     cut = cut_to(prepared.conversation, sizes, to_tokens=int(to_tokens / scale))
     return replace(

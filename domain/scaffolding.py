@@ -38,6 +38,16 @@ def scaffolded(conversation: Conversation, *, verbatim: bool) -> Conversation:
     return replace(conversation, items=tuple(items))
 
 
+def as_sent(conversation: Conversation) -> Conversation:
+    """The conversation without the tools that it tells of in its text: those go no other way."""
+    return replace(conversation, tools=()) if tells_of_tools(conversation) else conversation
+
+
+def tells_of_tools(conversation: Conversation) -> bool:
+    """Whether the tools' schemas are in its text."""
+    return any(item.tag is Tag.TOOL_SCHEMAS for item in conversation.items)
+
+
 def _stripped(conversation: Conversation) -> Conversation:
     items = tuple(item for item in conversation.items if not _is_half(item))
     return replace(conversation, items=items)

@@ -1,14 +1,16 @@
 """Turnkeepers whose providers are walls, one street for each dialect."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 from turnkeeper.domain.contract import breaches
 from turnkeeper.domain.conversation import Conversation, Item, Role
 from turnkeeper.domain.events import Entry
-from turnkeeper.domain.model import Endpoint
+from turnkeeper.domain.model import Capabilities, Endpoint
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.policy import TimeLimits
 from turnkeeper.domain.turn import TurnRequest, TurnResult
@@ -144,10 +146,20 @@ class Street:
 
 
 class House:
-    """A server of its own whose primary and fallback are on the wall, with one key each."""
+    """A server of its own whose primary and fallback are on the wall, with one key each.
 
-    def __init__(self, street: Street, limits: TimeLimits) -> None:
+    Args:
+        can: What endpoints can do, by their model; by default what endpoints can.
+    """
+
+    def __init__(
+        self,
+        street: Street,
+        limits: TimeLimits,
+        can: Mapping[str, Capabilities] = MappingProxyType({}),
+    ) -> None:
         self.street = street
+        self.can = can
         self.keeper = street.keeper(limits)
         self.primary = street.way.primary
         self.server = Owner.server(f"guild-{next(street.servers)}")
@@ -212,6 +224,7 @@ class House:
             label=name,
             base_url=self.street.base_url,
             trusted=True,
+            capabilities=self.can.get(name, Capabilities()),
         )
         saved = configure.save_endpoint(self.server, endpoint)
         configure.add_key(self.server, saved.provider, self._key(name))

@@ -8,11 +8,12 @@ from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.infrastructure.http import HttpClient
-from turnkeeper.infrastructure.providers.dialects import DIALECTS
+from turnkeeper.infrastructure.providers.dialects import CUSTOM, DIALECTS
 from turnkeeper.infrastructure.providers.openai_compatible import (
     Attribution,
     OpenAICompatibleProvider,
 )
+from turnkeeper.infrastructure.providers.verbatim import VerbatimTools
 
 ENTRY_POINTS = "turnkeeper.providers"
 
@@ -101,7 +102,8 @@ def register_openai_compatible(
             attribution=attribution,
             address_of=address_of,
         )
-        registry.register(dialect.name, provider, dialect.aliases)
+        served = VerbatimTools(provider) if dialect is CUSTOM else provider
+        registry.register(dialect.name, served, dialect.aliases)
 
 
 def register_installed(

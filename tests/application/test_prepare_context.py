@@ -461,6 +461,16 @@ def test_only_an_endpoint_whose_model_writes_its_calls_is_told_how(
     assert told or made.conversation.items == EXCHANGES.items
 
 
+def test_tools_that_are_told_of_in_the_text_are_counted_there_alone() -> None:
+    model = stored(can=Capabilities(verbatim_tool_calling=True))
+    conversation = replace(EXCHANGES, tools=(DICE,))
+
+    made = prepared(PrepareContext(), an_attempt(model=model, endpoint=an_endpoint()), conversation)
+
+    assert made.conversation.tools == (DICE,)
+    assert made.input_tokens == sum(sizes_of(made.conversation).items)
+
+
 class CountsTens(TokenCounter):
     """Counts ten tokens an item, and notes what it is told."""
 

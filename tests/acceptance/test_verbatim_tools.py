@@ -74,7 +74,7 @@ def test_a_written_call_runs_its_tool_once_and_is_never_seen(table: Table, wrapp
     result = table.house.run()
 
     assert table.rolled == [6]
-    assert result.text == f"I roll.\n{SAID.text}"
+    assert result.text == f"I roll. \n\n{SAID.text}"
     assert table.house.sink.channel.text == result.text
 
 

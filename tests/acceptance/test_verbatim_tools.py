@@ -75,7 +75,7 @@ def test_a_written_call_runs_its_tool_once_and_is_never_seen(table: Table, wrapp
 
     assert table.rolled == [6]
     assert result.text == f"I roll. \n\n{SAID.text}"
-    assert table.house.sink.channel.text == result.text
+    assert table.house.sink.channel.text.split() == result.text.split()
 
 
 def test_the_history_has_call_and_result_as_text(table: Table) -> None:

@@ -95,18 +95,18 @@ def test_the_calls_are_found_and_the_rest_is_shown(parts: list[str], cuts: list[
 )
 @pytest.mark.parametrize("before", ["", '{"name": "roll", "arguments": {"say": "', "[", CALL])
 def test_a_text_twice_as_long_is_twice_the_work(before: str, repeated: str) -> None:
-    once, twice = (lines_run(before + repeated * times) for times in (200, 400))
+    once, twice = (steps_run(before + repeated * times) for times in (200, 400))
 
     assert len(repeated) * 200 < once < twice <= 2.1 * once
 
 
-def lines_run(text: str) -> int:
-    """How many lines run where the text comes character by character."""
+def steps_run(text: str) -> int:
+    """How many lines run, and calls and resumptions, where a text comes by the character."""
     count = 0
 
     def counting(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal count
-        count += event == "line"
+        count += 1
         return counting
 
     before = sys.gettrace()

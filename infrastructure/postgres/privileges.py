@@ -7,6 +7,7 @@ from types import MappingProxyType
 from sqlalchemy import Connection, Engine, text
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.infrastructure.postgres.discord_tables import discord_webhooks
 from turnkeeper.infrastructure.postgres.engine import connected, transaction
 from turnkeeper.infrastructure.postgres.tables import endpoint_ids, key_ids, provider_keys
 from turnkeeper.infrastructure.postgres.turn_tables import turns
@@ -14,7 +15,7 @@ from turnkeeper.infrastructure.postgres.turn_tables import turns
 APP_ROLE = "turnkeeper_app"
 SCHEMA = "public"
 # Every module of tables is to be imported here, for all of its tables to be known.
-TABLES = (provider_keys, turns)
+TABLES = (provider_keys, turns, discord_webhooks)
 SEQUENCES = (endpoint_ids, key_ids)
 
 ALL_ROWS = ("SELECT", "INSERT", "UPDATE", "DELETE")

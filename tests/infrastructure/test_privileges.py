@@ -1,7 +1,11 @@
 """The role that runs turns: all it needs, and no more."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,10 +21,12 @@ from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
 from turnkeeper.domain.errors import SettingsError, StoreError
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.secret import Secret
+from turnkeeper.infrastructure import postgres
 from turnkeeper.infrastructure.master_secrets import MasterSecrets
 from turnkeeper.infrastructure.memory.sink import MemorySink
 from turnkeeper.infrastructure.postgres.engine import connected, create_engine_for
 from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
+from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.privileges import (
     Given,
     creation,
@@ -179,6 +185,19 @@ def test_every_table_and_sequence_may_be_used_and_none_is_owned(bot: Engine, kin
 
     assert [name for name, is_usable, is_owned in found if is_owned or not is_usable] == []
     assert "turns" in {name for name, *_ in found} or kind == "S"
+
+
+def test_a_process_that_knows_nothing_else_grants_all_tables() -> None:
+    told = "from turnkeeper.infrastructure.postgres.privileges import grants; print(*grants())"
+    for module in Path(postgres.__path__[0]).glob("*tables.py"):
+        import_module(f"{postgres.__name__}.{module.stem}")
+
+    run = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    granted = set(re.findall(r" ON TABLE public\.(\w+) TO ", run.stdout))
+    assert granted == {"alembic_version", *metadata.tables}
 
 
 def test_who_may_not_migrate_is_told_who_may(bot: Engine, database: Engine) -> None:

@@ -1,4 +1,4 @@
-"""What one provider call has said so far."""
+"""What one provider call has brought so far, its text aside."""
 
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.outcome import StreamResult, TurnStatus
@@ -9,7 +9,6 @@ from turnkeeper.domain.stream import (
     ServingProvider,
     StreamEvent,
     StreamFailed,
-    TextDelta,
     ToolCallDelta,
     Usage,
 )
@@ -19,7 +18,6 @@ class Heard:
     """One provider call. Filled by one thread; others may look at what is there."""
 
     def __init__(self) -> None:
-        self.text: list[str] = []
         self.reasoning: list[ReasoningDelta] = []
         self.asked_for: list[ToolCallDelta] = []
         self.usage: Usage | None = None
@@ -27,20 +25,13 @@ class Heard:
         self.end: Finished | StreamFailed | None = None
 
     @property
-    def said(self) -> str:
-        """The text."""
-        return "".join(self.text)
-
-    @property
     def finish(self) -> FinishReason | None:
         """Why it ended, or None where it did not, or failed."""
         return self.end.reason if isinstance(self.end, Finished) else None
 
     def note(self, event: StreamEvent) -> None:
-        """Take in one event."""
+        """Take in one event; text is the delivery's."""
         match event:
-            case TextDelta(text=text):
-                self.text.append(text)
             case ReasoningDelta():
                 self.reasoning.append(event)
             case ToolCallDelta():

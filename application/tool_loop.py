@@ -181,12 +181,13 @@ class ToolLoop:
                 if not self._has_progress:
                     self._has_progress = True
                     self._cues.first_progress(now_s)
-            heard.note(event)
             if isinstance(event, TextDelta):
                 self._delivery.text(event.text)
                 if self._delivery.is_guarded or self._delivery.is_full:
                     heard.end = _CUT
                     return
+            else:
+                heard.note(event)
             if heard.end is None:  # what is whole although it was told to stop is still whole
                 stop.check()
 
@@ -282,8 +283,9 @@ class ToolLoop:
 
     def _keep(self, heard: Heard, status: TurnStatus) -> str:
         """Note a provider call that ended as it should; what it said."""
-        text = self._says_now
-        self._said_chars = len(self._delivery.visible_text)
+        shown = self._delivery.visible_text
+        text = shown[self._said_chars :].strip()
+        self._said_chars = len(shown)
         self._results.append(heard.result(status, text))
         return text
 

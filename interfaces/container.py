@@ -122,7 +122,7 @@ class Container(DeclarativeContainer):
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
-    discord_bot = ThreadSafeSingleton(parts.bot_of, settings, clock, runner, notices, webhooks)
+    discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
     channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(
         parts.reader_of, settings, discord_bot.provider
     )
@@ -260,7 +260,16 @@ class Container(DeclarativeContainer):
     )
 
 
-LAST_FIRST = ("aside", "postgres_stores", "runner", "spool", "http", "engine", "database_url")
+LAST_FIRST = (
+    "aside",
+    "postgres_stores",
+    "runner",
+    "discord_bot",
+    "spool",
+    "http",
+    "engine",
+    "database_url",
+)
 """What is closed, in this order: nothing is closed before what still uses it."""
 
 

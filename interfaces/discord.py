@@ -1,6 +1,6 @@
 """A Discord bot on the parts of a turnkeeper. Loaded only where there is a bot's token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from turnkeeper.application.expire_notices import ExpireNotices
 from turnkeeper.application.ports.channel_reader import ChannelReader
@@ -19,10 +19,10 @@ from turnkeeper.infrastructure.discord.webhooks import Webhooks
 from turnkeeper.interfaces.settings import Settings
 
 
-def bot_of(
+def open_bot(
     settings: Settings, clock: Clock, runner: Runner, notices: Notices, webhooks: WebhookStore
-) -> Bot:
-    """The bot whose token is set.
+) -> Iterator[Bot]:
+    """The bot whose token is set, until its connections are closed.
 
     Raises:
         SettingsError: None is.
@@ -31,13 +31,14 @@ def bot_of(
         raise SettingsError("there is no Discord bot: set DISCORD_TOKEN to its token")
     transport = Transport(Secret(settings.discord_token), base_url=settings.discord_url or BASE_URL)
     client = DiscordClient(transport, clock=clock)
-    return Bot(
+    yield Bot(
         client=client,
         webhooks=Webhooks(client, webhooks, clock=clock),
         clock=clock,
         runner=runner,
         notices=notices,
     )
+    client.close()
 
 
 def reader_of(bot: Bot) -> ChannelReader:

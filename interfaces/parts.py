@@ -261,11 +261,11 @@ def keys_of(
     return EnvironmentKeyRing(ring, vault=vault, keys=environment_keys, clock=clock)
 
 
-def bot_of(settings: Settings, *needs: Any) -> Any:
+def open_bot(settings: Settings, *needs: Any) -> Iterator[Any]:
     """The Discord bot; its code is imported only where there is one."""
     from turnkeeper.interfaces import discord
 
-    return discord.bot_of(settings, *needs)
+    yield from discord.open_bot(settings, *needs)
 
 
 def reader_of(settings: Settings, bot: Any) -> ChannelReader:

@@ -12,7 +12,7 @@ from turnkeeper.infrastructure.discord.bot import Bot
 from turnkeeper.infrastructure.discord.client import DiscordClient
 from turnkeeper.infrastructure.discord.manners import Manners
 from turnkeeper.infrastructure.discord.reader import DiscordChannelReader
-from turnkeeper.infrastructure.discord.sinks import DiscordSinks
+from turnkeeper.infrastructure.discord.sink import DiscordSink
 from turnkeeper.infrastructure.discord.transport import Transport
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 from turnkeeper.infrastructure.discord_double.double import DiscordDouble
@@ -87,8 +87,10 @@ class Town:
             notices=self.notices,
             manners=manners,
         )
-        self.sinks = DiscordSinks(self.bot)
         self.reader = DiscordChannelReader(self.bot)
+
+    def sink(self) -> DiscordSink:
+        return DiscordSink(self.bot)
 
     def seen(self, channel_id: str) -> Seen:
         messages = [one for one in self.discord.visible(channel_id) if one.application_id]
@@ -104,7 +106,7 @@ class Town:
         return [one.id for one in messages if one.application_id and one.content]
 
     def close(self) -> None:
-        self.sinks.close()
+        self.bot.client.close()
         self.runner.close()
 
 

@@ -36,7 +36,7 @@ def test_sixty_four_turns_keep_to_the_limits_and_to_their_order(tmp_path: Path) 
 
         def turn(number: int) -> TurnResult:
             request = a_request(channel_id=channels[number % CHANNELS], user_id=f"user-{number}")
-            return keeper.run(request, there.sinks.sink())
+            return keeper.run(request, there.sink())
 
         results = list(pool.map(turn, range(TURNS)))
 

@@ -96,9 +96,7 @@ class Evening:
             trigger_id=self.asked,
             persona=persona,
         )
-        result = self.house.keeper.run(
-            request, self.town.sinks.sink(), on_event=self.entries.append
-        )
+        result = self.house.keeper.run(request, self.town.sink(), on_event=self.entries.append)
         assert breaches(tuple(self.entries)) == ()
         assert all(len(text) <= 2000 for text in self.seen.answer)
         return result

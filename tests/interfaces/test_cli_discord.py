@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
+import psutil
 import pytest
+from builders import a_request
 from click.testing import CliRunner
 from keepers import ask_the_wall
 from worked_examples import example
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.turn import Persona
 from turnkeeper.infrastructure.discord_double.double import DiscordDouble
 from turnkeeper.infrastructure.discord_double.limits import NONE
 from turnkeeper.infrastructure.wall.answer import Answer
@@ -20,6 +24,8 @@ from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
+
+ALTER = Persona(id="mira", name="Mira", is_alter=True)
 
 
 @pytest.fixture
@@ -66,6 +72,24 @@ def test_without_a_token_there_is_no_sink(tmp_path: Path) -> None:
         pytest.raises(SettingsError, match="DISCORD_TOKEN"),
     ):
         keeper.discord_sink()
+
+
+def lines_to(discord: DiscordDouble) -> int:
+    """How many connections to it this process holds."""
+    port = urlsplit(discord.url).port
+    held = psutil.Process().net_connections(kind="tcp")
+    return sum(bool(one.raddr) and one.raddr.port == port for one in held)
+
+
+def test_no_connection_outlives_the_turnkeeper(discord: DiscordDouble, tmp_path: Path) -> None:
+    settings = Settings(
+        store="memory", data_dir=tmp_path, discord_token=discord.token, discord_url=discord.url
+    )
+    with Turnkeeper.open(settings) as keeper:
+        keeper.discord_sink().prepare(a_request(channel_id=discord.add_channel(), persona=ALTER))
+        before = lines_to(discord)
+
+    assert (before > 0, lines_to(discord)) == (True, 0)
 
 
 @pytest.mark.postgres

@@ -31,7 +31,6 @@ from turnkeeper.infrastructure.discord.errors import (
 )
 from turnkeeper.infrastructure.discord.manners import Manners
 from turnkeeper.infrastructure.discord.sink import DiscordSink
-from turnkeeper.infrastructure.discord.sinks import DiscordSinks
 from turnkeeper.infrastructure.discord_double.fault import (
     Fault,
     LostResponse,
@@ -87,7 +86,7 @@ class DiscordContract(DeliverContract):
 
     @pytest.fixture
     def sink(self, stand: Stand) -> Sink:
-        return DiscordSinks(stand.bot).sink()
+        return DiscordSink(stand.bot)
 
     @pytest.fixture
     def target(self, sink: Sink, stand: Stand, channel: str, thread: str) -> Target:

@@ -551,6 +551,7 @@ def test_no_error_and_no_log_holds_a_token(
     trouble: bytes,
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="urllib3")  # which a turnkeeper quiets for its process
     double.on(POSTING, trouble)
     double.on(EXECUTING, trouble)
 

@@ -1,7 +1,5 @@
 """A process is killed at ten points of a turn in Discord; two others sweep at once."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,14 +11,14 @@ from builders import a_request
 from discord_town import HastyClock
 from fakes import OneProvider, ScriptedProvider, says
 from keepers import SERVER
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
+from sweepers import environment, let_it_be_dead, swept_by_two
 
 from turnkeeper.domain.admission import QuotaRule
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.infrastructure.discord_double.double import DiscordDouble
 from turnkeeper.infrastructure.discord_double.limits import NONE
 from turnkeeper.infrastructure.memory.sink import MemorySink
-from turnkeeper.infrastructure.postgres.engine import connected
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
@@ -135,32 +133,9 @@ def keeper(tmp_path: Path, database_url: str) -> Iterator[Turnkeeper]:
         yield keeper
 
 
-def environment(discord: DiscordDouble) -> dict[str, str]:
-    here = Path(__file__).parent.parent
-    paths = f"{here.parent / 'src'}{os.pathsep}{here}"
-    spoken = {"DISCORD_TOKEN": discord.token, "TURNKEEPER_DISCORD_URL": discord.url}
-    return {**os.environ, **spoken, "PYTHONPATH": paths}
-
-
-def swept_by_two(discord: DiscordDouble, *arguments: object) -> list[dict[str, list[object]]]:
-    sweepers = [
-        subprocess.Popen(
-            [sys.executable, "-c", SWEEP, *map(str, arguments)],
-            env=environment(discord),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for sweeper in sweepers:
-        assert sweeper.stdout is not None
-        assert sweeper.stdout.readline() == "ready\n"
-    for sweeper in sweepers:
-        assert sweeper.stdin is not None
-        sweeper.stdin.write("go\n")
-        sweeper.stdin.flush()
-    return [json.loads(sweeper.communicate(timeout=60)[0]) for sweeper in sweepers]
+def the_way_to(discord: DiscordDouble) -> dict[str, str]:
+    """How a process of its own finds it."""
+    return {"DISCORD_TOKEN": discord.token, "TURNKEEPER_DISCORD_URL": discord.url}
 
 
 @pytest.mark.parametrize(
@@ -180,17 +155,14 @@ def test_nothing_stays_of_a_turn_that_was_killed(
     arguments = (tmp_path, database_url, channel, asked, point, speaker)
     run = subprocess.run(
         [sys.executable, "-c", RUN, *map(str, arguments)],
-        env=environment(discord),
+        env=environment(the_way_to(discord)),
         timeout=60,
         check=False,
     )
     assert run.returncode == -signal.SIGKILL
-    with connected(database) as connection:
-        connection.execute(
-            text("UPDATE turns SET alive_until = alive_until - interval '2 minutes'")
-        )
+    let_it_be_dead(database)
 
-    reports = swept_by_two(discord, tmp_path, database_url)
+    reports = swept_by_two(SWEEP, tmp_path, database_url, more=the_way_to(discord))
 
     lost = [one for report in reports for one in report["lost"]]
     assert len(lost) == 1

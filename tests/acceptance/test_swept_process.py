@@ -1,7 +1,5 @@
 """A process is killed at any point of a turn; two others sweep at once, and nothing of it stays."""
 
-import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +12,8 @@ from builders import a_request
 from fakes import OneProvider, Script, ScriptedProvider, says
 from file_channel import FileChannelReader, put, shown
 from keepers import SERVER
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
+from sweepers import environment, let_it_be_dead, swept_by_two
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.runner import Stop
@@ -25,7 +24,6 @@ from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, TextDelta
 from turnkeeper.infrastructure.memory.channel_reader import MemoryChannelReader
 from turnkeeper.infrastructure.memory.sink import MemorySink
-from turnkeeper.infrastructure.postgres.engine import connected
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
@@ -92,11 +90,6 @@ POINTS = (
 )
 
 
-def environment() -> dict[str, str]:
-    here = Path(__file__).parent.parent
-    return {**os.environ, "PYTHONPATH": f"{here.parent / 'src'}{os.pathsep}{here}"}
-
-
 @pytest.fixture
 def channel(tmp_path: Path) -> Path:
     folder = tmp_path / "channel"
@@ -121,14 +114,6 @@ def opened(folder: Path, url: str, script: Script = says("Hello."), **parts: obj
     return Turnkeeper.open(settings, chat_providers=provider, **parts)
 
 
-def let_it_be_dead(database: Engine) -> None:
-    """As if a while had passed in which nobody was alive."""
-    with connected(database) as connection:
-        connection.execute(
-            text("UPDATE turns SET alive_until = alive_until - interval '2 minutes'")
-        )
-
-
 def killed_at(point: str, *arguments: object) -> None:
     run = subprocess.run(
         [sys.executable, "-c", RUN, *map(str, arguments), point],
@@ -137,29 +122,6 @@ def killed_at(point: str, *arguments: object) -> None:
         check=False,
     )
     assert run.returncode == -signal.SIGKILL
-
-
-def swept_by_two(*arguments: object) -> list[dict[str, list[object]]]:
-    sweepers = [
-        subprocess.Popen(
-            [sys.executable, "-c", SWEEP, *map(str, arguments)],
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for sweeper in sweepers:
-        assert sweeper.stdout is not None
-        assert sweeper.stdout.readline() == "ready\n"
-    for sweeper in sweepers:
-        assert sweeper.stdin is not None
-        sweeper.stdin.write("go\n")
-        sweeper.stdin.flush()
-    reports = [json.loads(sweeper.communicate(timeout=60)[0]) for sweeper in sweepers]
-    assert [sweeper.returncode for sweeper in sweepers] == [0, 0]
-    return reports
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -177,7 +139,7 @@ def test_nothing_stays_of_a_turn_that_was_killed(
     put(channel, "Paragraph 1 is what I like")
     let_it_be_dead(database)
 
-    reports = swept_by_two(tmp_path, database_url, channel)
+    reports = swept_by_two(SWEEP, tmp_path, database_url, channel)
 
     lost = [one for report in reports for one in report["lost"]]
     assert [(one["turn_key"], one["successor"]) for one in lost] == [  # type: ignore[index]

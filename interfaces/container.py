@@ -40,7 +40,7 @@ from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
-from turnkeeper.application.ports.tools import Tools
+from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.prune import Prune
@@ -60,7 +60,6 @@ from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
-from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.interfaces import parts, telemetry
 from turnkeeper.interfaces.settings import Settings
 
@@ -145,7 +144,8 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
-    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(ToolRegistry)
+    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(NoTools)
+    """What models may call; a host gives its own `ToolRegistry` in its place."""
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
         PrepareContext,

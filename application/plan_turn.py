@@ -17,6 +17,9 @@ from turnkeeper.application.ports.turn_store import (
 from turnkeeper.domain.admission import (
     AdmissionCheck,
     CooldownCheck,
+    Granted,
+    RefusalKind,
+    Refused,
     cooldown_check,
     quota_check,
 )
@@ -33,6 +36,7 @@ from turnkeeper.domain.planning import (
     personal_attempts,
     renumbered,
     server_attempts,
+    wants_own_keys,
     withheld,
 )
 from turnkeeper.domain.policy import ContentFilterPolicy
@@ -72,6 +76,7 @@ class _Draft:
     admission: AdmissionCheck | None
     content_filter: ContentFilterPolicy
     asks_server: bool = False
+    refusal: Refused | None = None
 
 
 class PlanTurn:
@@ -131,6 +136,8 @@ class PlanTurn:
 
     def _planned(self, draft: _Draft, opened: Opened, request: TurnRequest) -> Planned:
         plan, content_filter = draft.plan, draft.content_filter
+        if draft.refusal is not None and isinstance(opened.admission, Granted):
+            opened = replace(opened, admission=draft.refusal)
         if draft.asks_server:
             server = self._known.server(request.server_id)
             plan = replace(plan, server_route=lends(server))
@@ -182,13 +189,15 @@ class PlanTurn:
     def _server(self, request: TurnRequest, turn_id: str, override: FallbackEntry | None) -> _Draft:
         server = self._known.server(request.server_id)
         attempts = server_attempts(request, server, override, self._dice.below)
+        own_keys = wants_own_keys(request, server)
         return _Draft(
             plan=Plan(route=Route.SERVER, attempts=attempts),
             owners=(request.server, Owner.user(request.user_id))
             if request.user_id
             else (request.server,),
-            admission=admission_check(request, server, turn_id),
+            admission=None if own_keys else admission_check(request, server, turn_id),
             content_filter=server.content_filter,
+            refusal=Refused(kind=RefusalKind.MEMBER_KEYS) if own_keys else None,
         )
 
     def transformed(self, plan: Plan, request: TurnRequest) -> Plan:

@@ -121,6 +121,7 @@ class RefusalKind(Enum):
     COOLDOWN = "cooldown"
     USER_QUOTA = "user_quota"
     SERVER_QUOTA = "server_quota"
+    MEMBER_KEYS = "member_keys"
     CHANNEL_BUSY = "channel_busy"
     UNREACHABLE = "unreachable"
     STORE = "store"

@@ -50,6 +50,8 @@ ENGLISH: Mapping[str, str] = MappingProxyType(
         "refused.cooldown": "Please wait {seconds} s before the next message.",
         "refused.user_quota": "Your messages for today are used up. They are back in {back}.",
         "refused.server_quota": "This server's messages are used up. They are back in {back}.",
+        "refused.member_keys": "This server wants members to use keys of their own. "
+        "Set up a provider in your personal settings.",
         "refused.unreachable": "This channel cannot be reached.",
         "refused.channel_busy": "An answer is still being written here.",
         "refused.store": "Nobody can say just now whether this is allowed.",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from turnkeeper.domain.model import UNSET, Endpoint, Limits, Model, Sampling
+from turnkeeper.domain.occasion import QuotaSource
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.plan import (
     Attempt,
@@ -43,6 +44,20 @@ def withheld(request: TurnRequest, personal: PersonalSettings) -> ServerRoute | 
 def lends(server: ServerSettings) -> ServerRoute:
     """Whether the server lends its models to members who have keys of their own."""
     return ServerRoute.MEMBER_KEYS_ONLY if server.member_keys_only else ServerRoute.MAY_OPEN
+
+
+def wants_own_keys(request: TurnRequest, server: ServerSettings) -> bool:
+    """Whether a turn that is planned on the server's models should be on the member's own.
+
+    What no member set off has nobody to bring keys.
+    """
+    occasion = request.occasion
+    by_member = (
+        request.user_id is not None
+        and occasion.quota_source is QuotaSource.USER
+        and not occasion.is_self_message
+    )
+    return by_member and lends(server) is ServerRoute.MEMBER_KEYS_ONLY
 
 
 def personal_attempts(

@@ -28,7 +28,7 @@ from turnkeeper.domain.errors import DestinationGone, StoreUnavailable
 from turnkeeper.domain.events import Entry, InvocationEnded, QuotaReserved, QuotaSettled
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.finish import FallbackNotice
-from turnkeeper.domain.occasion import Audience, Occasion
+from turnkeeper.domain.occasion import Audience, Occasion, QuotaSource
 from turnkeeper.domain.outcome import Delivery, Origin, TurnStatus
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.plan import EndpointEntry, ModelEntry, Slot
@@ -263,6 +263,33 @@ class TestTheServerRoute:
 
         assert (result.status, asked(turn)) == (TurnStatus.ERROR, ["mine"])
         assert len(turn.sink.errors) == 1
+
+    def test_a_member_without_keys_is_told_so_where_they_are_wanted(self, bench: Benches) -> None:
+        """A server that requires member providers, and a member who has none: no model is asked,
+        no cooldown and no quota is taken, and it is said once."""
+        turn = bench(
+            ScriptedProvider(alpha=HELLO),
+            server=a_server(
+                "alpha",
+                member_keys_only=True,
+                quota=QuotaRule(enabled=True, daily_per_user=3),
+            ),
+        )
+
+        result = turn.run()
+
+        assert (result.status, asked(turn)) == (TurnStatus.SKIPPED, [])
+        assert [told.text for told in turn.sink.told] == [
+            "This server wants members to use keys of their own. "
+            "Set up a provider in your personal settings."
+        ]
+        assert turn.of("QuotaReserved") == []
+
+    def test_what_no_member_set_off_needs_no_member_keys(self, bench: Benches) -> None:
+        turn = bench(ScriptedProvider(alpha=HELLO), server=a_server("alpha", member_keys_only=True))
+        of_itself = a_request(user_id=USER.id, occasion=Occasion(quota_source=QuotaSource.SYSTEM))
+
+        assert turn.run(of_itself).status is TurnStatus.COMPLETED
 
     def test_an_account_that_opted_out_stays_on_its_own_route(self, bench: Benches) -> None:
         """10. The account opted out and the personal route fails: no server route; the error is

@@ -5,7 +5,7 @@ from builders import SERVER, USER, a_model, a_request, an_endpoint
 from fakes import LoadedDice
 
 from turnkeeper.domain.model import Sampling
-from turnkeeper.domain.occasion import Audience, Occasion
+from turnkeeper.domain.occasion import Audience, Occasion, QuotaSource
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.plan import (
     BrokenEntry,
@@ -23,9 +23,11 @@ from turnkeeper.domain.planning import (
     personal_attempts,
     renumbered,
     server_attempts,
+    wants_own_keys,
     withheld,
 )
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
+from turnkeeper.domain.turn import TurnRequest
 
 ALPHA, BETA, GAMMA = a_model("alpha"), a_model("beta"), a_model("gamma", provider="other")
 
@@ -273,6 +275,22 @@ class TestTheServerRoute:
 
     def test_a_server_that_wants_member_keys_withholds_it(self) -> None:
         assert lends(a_server(member_keys_only=True)) is ServerRoute.MEMBER_KEYS_ONLY
+
+    @pytest.mark.parametrize(
+        ("request_", "wanted"),
+        [
+            (a_request(user_id="user"), True),
+            (a_request(), False),
+            (a_request(user_id="user", occasion=Occasion(is_self_message=True)), False),
+            (a_request(user_id="user", occasion=Occasion(quota_source=QuotaSource.SYSTEM)), False),
+        ],
+        ids=["a member's", "nobody's", "the bot's own", "the system's"],
+    )
+    def test_a_member_has_to_bring_keys_where_the_server_says_so(
+        self, request_: TurnRequest, wanted: bool
+    ) -> None:
+        assert wants_own_keys(request_, a_server(member_keys_only=True)) is wanted
+        assert not wants_own_keys(request_, a_server())
 
     def test_impersonation_stays_on_its_route(self) -> None:
         request = a_request(audience=Audience.CALLER)

@@ -8,6 +8,7 @@ from threading import Lock
 
 from turnkeeper.application.ports.ledger import Fates, Intent, Ledger
 from turnkeeper.application.ports.runner import Cancelled
+from turnkeeper.application.ports.sink import TakesBackMany
 from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Signal
@@ -84,15 +85,32 @@ class Poster:
             return self._stage.sink.edit(delivery, text)
 
     def take_back(self, deliveries: tuple[Delivery, ...], *, late: bool = False) -> None:
-        """Delete messages, each on its own: one that stays does not keep the others."""
+        """Delete messages: one that stays does not keep the others."""
+        sink = self._stage.sink
+        if len(deliveries) > 1 and isinstance(sink, TakesBackMany):
+            self._take_back_many(sink, deliveries, late=late)
+            return
         for delivery in deliveries:
             try:
                 with _sink_errors("take back"):
-                    is_gone = self._stage.sink.take_back(delivery)
+                    is_gone = sink.take_back(delivery)
                 cause = "" if is_gone else "the destination does not delete it"
             except SinkError as error:
                 is_gone, cause = False, redact(str(error))
             self._note_gone(delivery.message_id, is_gone=is_gone, cause=cause, late=late)
+
+    def _take_back_many(
+        self, sink: TakesBackMany, deliveries: tuple[Delivery, ...], *, late: bool
+    ) -> None:
+        try:
+            with _sink_errors("take back"):
+                stuck = {left.message_id: str(why) for left, why in sink.take_back_all(deliveries)}
+        except SinkError as error:
+            stuck = {delivery.message_id: str(error) for delivery in deliveries}
+        for delivery in deliveries:
+            cause = stuck.get(delivery.message_id)
+            gone = cause is None
+            self._note_gone(delivery.message_id, is_gone=gone, cause=redact(cause or ""), late=late)
 
     def write_late(self) -> None:
         """Write down what came after the turn's own end was written."""

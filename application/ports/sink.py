@@ -1,8 +1,9 @@
 """Where a turn speaks: three ports that one object usually fills."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.finish import FallbackNotice
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
@@ -110,6 +111,19 @@ class Deliver(Protocol):
         Raises:
             SinkError: It is still there, or nobody can tell.
         """
+        ...
+
+
+Stuck = tuple[Delivery, SinkError]
+"""A message that is still there, or of which nobody can tell, and why."""
+
+
+@runtime_checkable
+class TakesBackMany(Protocol):
+    """What a sink may offer beside `Deliver`: a destination that deletes many messages at once."""
+
+    def take_back_all(self, deliveries: tuple[Delivery, ...]) -> tuple[Stuck, ...]:
+        """Delete messages; returns those that stay. Never raises for one that does."""
         ...
 
 

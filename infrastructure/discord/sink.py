@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 
 from turnkeeper.application.ports.channel_reader import Place
-from turnkeeper.application.ports.sink import Sink, Spoken, Target
+from turnkeeper.application.ports.sink import Sink, Spoken, Stuck, Target
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.failure import FailureKind
@@ -29,7 +29,7 @@ from turnkeeper.infrastructure.discord.place import (
 from turnkeeper.infrastructure.discord.searcher import Searcher
 from turnkeeper.infrastructure.discord.snowflake import is_snowflake
 from turnkeeper.infrastructure.discord.speech import Posted, Speech
-from turnkeeper.infrastructure.discord.take_back import Stuck, TakeBack
+from turnkeeper.infrastructure.discord.take_back import TakeBack
 from turnkeeper.infrastructure.discord.typing_indicator import TypingIndicator
 from turnkeeper.infrastructure.discord.voices import voice_of
 

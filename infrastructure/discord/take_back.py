@@ -6,6 +6,7 @@ from enum import Enum
 
 from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.application.ports.sink import Stuck
 from turnkeeper.domain.deadline import NEVER, Deadline
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.outcome import Delivery
@@ -23,10 +24,10 @@ from turnkeeper.infrastructure.discord.place import id_of, place_of
 from turnkeeper.infrastructure.discord.snowflake import is_snowflake, made_at
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 
+FEWEST_AT_ONCE = 5
+"""Fewer go one by one without a wait, and need no right to the others' messages."""
 MOST_AT_ONCE = 100
 _SAFE_AGE = calls.BULK_AGE - timedelta(hours=1)
-
-Stuck = tuple[Delivery, SinkError]
 
 
 class _Fate(Enum):
@@ -121,7 +122,7 @@ class TakeBack:
         gone: set[str] = set()
         for start in range(0, len(fresh), MOST_AT_ONCE):
             ids = fresh[start : start + MOST_AT_ONCE]
-            if len(ids) < 2:
+            if len(ids) < FEWEST_AT_ONCE:
                 break
             try:
                 self._client.make(calls.delete_messages(id_of(place), ids), deadline=deadline)

@@ -9,13 +9,15 @@ from fakes import FrozenClock, Script, ScriptedProvider, fails, hangs, raises, s
 from turns import Bench, a_server, a_user
 
 from turnkeeper.application.mailbox import Mailbox
+from turnkeeper.application.ports.sink import Stuck, TakesBackMany
 from turnkeeper.application.run_generation_turn import TurnRules
 from turnkeeper.domain.admission import QuotaRule
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import DestinationGone, SinkError, TurnFailed
+from turnkeeper.domain.events import MessageStuck
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.occasion import Audience
-from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.outcome import Delivery, TurnStatus
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
 from turnkeeper.domain.stream import FinishReason
 from turnkeeper.infrastructure.clock import SystemClock
@@ -314,6 +316,29 @@ class TestWithheldRoutes:
 LONG = "A paragraph that is long enough to be posted. " * 30 + "\n\n"
 
 
+class Purging(MemorySink, TakesBackMany):
+    """Takes many messages back at once; some of them stay, or it breaks."""
+
+    def __init__(self, stays: tuple[int, ...] = (), *, broken: bool = False) -> None:
+        super().__init__()
+        self.stays, self.broken = stays, broken
+        self.at_once: list[tuple[Delivery, ...]] = []
+        self.taken_one_by_one = 0
+
+    def take_back(self, delivery: Delivery) -> bool:
+        self.taken_one_by_one += 1
+        return super().take_back(delivery)
+
+    def take_back_all(self, deliveries: tuple[Delivery, ...]) -> tuple[Stuck, ...]:
+        if self.broken:
+            raise ZeroDivisionError("division by zero")
+        self.at_once.append(deliveries)
+        for number, delivery in enumerate(deliveries):
+            if number not in self.stays:
+                super().take_back(delivery)
+        return tuple((deliveries[number], SinkError("it is pinned")) for number in self.stays)
+
+
 class TestSuperseded:
     """No superseded attempt's partial output committed through the streaming send path
     (recordSuccessfulSend) remains in the channel: those messages are deleted, leaving only the
@@ -363,6 +388,34 @@ class TestSuperseded:
         turn.run(sink=MemorySink(take_back_trouble=refuse))
 
         assert len(turn.of("MessageStuck")) == 1
+
+    @pytest.mark.parametrize("stays", [(), (0,), (1, 2)], ids=["none", "one", "two"])
+    def test_many_messages_go_at_once_where_the_sink_can(
+        self, stays: tuple[int, ...], bench: Benches
+    ) -> None:
+        sink = Purging(stays)
+        turn = bench(fails(FailureKind.NETWORK, LONG * 3), says("The whole answer."))
+
+        result = turn.run(sink=sink)
+
+        (at_once,) = sink.at_once
+        assert len(at_once) == 3
+        assert sink.taken_one_by_one == 0
+        assert turn.of("MessageStuck") == [
+            MessageStuck(message_id=at_once[number].message_id, cause="it is pinned")
+            for number in stays
+        ]
+        assert len(turn.of("MessageTakenBack")) == 3 - len(stays)
+        assert [delivery.text for delivery in result.delivered] == ["The whole answer."]
+
+    def test_a_bug_in_taking_back_many_is_said_of_each(self, bench: Benches) -> None:
+        turn = bench(fails(FailureKind.NETWORK, LONG * 3), says("The whole answer."))
+
+        turn.run(sink=Purging(broken=True))
+
+        assert [event.cause for event in turn.of("MessageStuck")] == [  # type: ignore[union-attr]
+            "the sink failed to take back: ZeroDivisionError: division by zero"
+        ] * 3
 
     def test_a_sink_that_cannot_take_back_sees_nothing_of_a_failed_attempt(
         self, bench: Benches

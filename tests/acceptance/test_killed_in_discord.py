@@ -55,6 +55,11 @@ class Dying(DiscordSink):
         reached("after take back")
         return is_gone
 
+    def take_back_all(self, deliveries):
+        first, *others = deliveries
+        self.take_back(first)
+        return super().take_back_all(tuple(others))
+
     def finalize(self, result):
         reached("finalize")
         super().finalize(result)

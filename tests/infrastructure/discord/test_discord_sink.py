@@ -10,7 +10,7 @@ from builders import a_failure
 from contracts.deliver import DeliverContract
 from discord_bots import ADA, BEN, Stand, Turn, standing
 
-from turnkeeper.application.ports.sink import Sink, Spoken, Target
+from turnkeeper.application.ports.sink import Sink, Spoken, TakesBackMany, Target
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError, StoreUnavailable
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.finish import FallbackNotice
@@ -508,8 +508,9 @@ def test_an_archived_thread_is_opened_to_take_back(
 
 def test_many_messages_go_at_once(stand: Stand, channel: str) -> None:
     turn = as_bot(stand, channel)
-    delivered = tuple(turn.post(f"message {number}") for number in range(4))
+    delivered = tuple(turn.post(f"message {number}") for number in range(5))
 
+    assert isinstance(turn.sink, TakesBackMany)
     assert turn.sink.take_back_all(delivered) == ()
 
     assert stand.texts(channel) == []
@@ -519,9 +520,19 @@ def test_many_messages_go_at_once(stand: Stand, channel: str) -> None:
     )
 
 
+def test_a_few_go_one_by_one(stand: Stand, channel: str) -> None:
+    turn = as_bot(stand, channel)
+    delivered = tuple(turn.post(f"message {number}") for number in range(4))
+
+    assert turn.sink.take_back_all(delivered) == ()
+
+    assert stand.texts(channel) == []
+    assert "delete_messages" not in stand.routes()
+
+
 def test_without_the_right_to_many_go_one_by_one(stand: Stand, channel: str) -> None:
     turn = as_ada(stand, channel)
-    delivered = tuple(turn.post(f"message {number}") for number in range(3))
+    delivered = tuple(turn.post(f"message {number}") for number in range(5))
     stand.double.revoke(channel, "MANAGE_MESSAGES")
 
     assert turn.sink.take_back_all(delivered) == ()
@@ -530,7 +541,7 @@ def test_without_the_right_to_many_go_one_by_one(stand: Stand, channel: str) -> 
 
 def test_those_that_stay_are_named_with_the_reason(stand: Stand, channel: str) -> None:
     turn = as_bot(stand, channel)
-    delivered = tuple(turn.post(f"message {number}") for number in range(2))
+    delivered = tuple(turn.post(f"message {number}") for number in range(5))
     stand.double.break_with(FAULTS["deletes are refused"])
 
     stuck = turn.sink.take_back_all(delivered)

@@ -1,9 +1,9 @@
 """What the stored secrets are sealed with, and whether they open."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from turnkeeper.application.ports.resealer import Resealer, SealedRow
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 
 Told = Callable[[int, int], None]
@@ -12,7 +12,7 @@ Told = Callable[[int, int], None]
 Twin = tuple[str, Owner, str, bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SealedBy:
     """What one version of the master secret has sealed.
 
@@ -34,7 +34,7 @@ class SealedBy:
         return self.is_known and not self.is_current and not self.rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SecretsAudit:
     """What was found.
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from math import ceil
 
@@ -15,6 +14,7 @@ from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.events import EffectFailed, Said
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.finish import ERROR_LIKE, FallbackNotice, Finish, Say
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import Answered, Empty, StreamResult, TurnStatus
 from turnkeeper.domain.plan import Attempt, Plan

@@ -1,7 +1,7 @@
 """Which models there are, and how people refer to models and endpoints."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from difflib import get_close_matches
 from threading import RLock
 from typing import TypeVar
@@ -12,6 +12,7 @@ from turnkeeper.application.ports.providers import Providers
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Model, Sampling
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import (
@@ -38,7 +39,7 @@ RANGES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ConfigurePorts:
     """What configuring needs.
 

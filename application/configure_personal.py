@@ -1,7 +1,5 @@
 """What a user has set for the user's own turns."""
 
-from dataclasses import replace
-
 from turnkeeper.application.configure_models import (
     ConfigureModels,
     merged,
@@ -10,6 +8,7 @@ from turnkeeper.application.configure_models import (
     without_same,
 )
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import EndpointEntry, FallbackEntry, ModelEntry
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider

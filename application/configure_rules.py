@@ -1,10 +1,9 @@
 """Under which rules a server lends its models."""
 
-from dataclasses import replace
-
 from turnkeeper.application.configure_models import paired, sound
 from turnkeeper.application.configure_server import ConfigureServer
 from turnkeeper.domain.admission import CooldownRule, QuotaRule
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Sampling
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import SavedProvider, ServerSettings

@@ -1,7 +1,5 @@
 """Which models a server uses, and in which order."""
 
-from dataclasses import replace
-
 from turnkeeper.application.configure_models import (
     ConfigureModels,
     merged,
@@ -10,6 +8,7 @@ from turnkeeper.application.configure_models import (
     without_same,
 )
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.settings import ServerSettings
 

@@ -1,13 +1,13 @@
 """Which messages of a channel are those whose ids a dead turn did not live to write."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 
 from turnkeeper.application.ports.channel_reader import PostedMessage
 from turnkeeper.application.ports.ledger import Intent, IntentState
 from turnkeeper.application.ports.orphans import Left, Orphan
 from turnkeeper.application.poster import content_hash
+from turnkeeper.domain.frozen import frozen
 
 SKEW = timedelta(seconds=10)
 """How far the destination's clock may be from the store's."""
@@ -15,7 +15,7 @@ POST = timedelta(seconds=60)
 """How long a post may be on its way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Found:
     """What was found.
 

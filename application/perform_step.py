@@ -1,7 +1,5 @@
 """The effects of one turn's steps: each performs a step and returns what to tell the turn."""
 
-from dataclasses import dataclass
-
 from turnkeeper.application.open_server_route import OpenServerRoute as Open
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
@@ -32,6 +30,7 @@ from turnkeeper.domain.answers import (
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import (
     Answered,
     Crashed,
@@ -58,7 +57,7 @@ from turnkeeper.domain.steps import (
 MAX_MODEL_CHARS = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StepTools:
     """What performing steps needs; shared by all turns."""
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.ports.dice import Dice
@@ -25,6 +24,7 @@ from turnkeeper.domain.admission import (
 )
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.finish import Nothing
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.plan import FallbackEntry, Plan, ServerRoute
@@ -50,7 +50,7 @@ PlanTransformer = Callable[[Plan, TurnRequest], Plan]
 """Changes a plan before it runs, for example by a probe attempt in front of the primary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Planned:
     """A plan, and what opening the turn said.
 
@@ -67,7 +67,7 @@ class Planned:
     content_filter: ContentFilterPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Draft:
     """A plan that was not admitted yet."""
 

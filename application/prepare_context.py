@@ -1,7 +1,6 @@
 """The conversation as one attempt's model will see it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -18,6 +17,7 @@ from turnkeeper.domain.budget import (
     within_window,
 )
 from turnkeeper.domain.conversation import Conversation, MediaKind
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.media import (
     Asked,
     Reading,

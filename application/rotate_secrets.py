@@ -1,15 +1,14 @@
 """Moves all stored secrets to the current master secret, while they are in use."""
 
-from dataclasses import dataclass
-
 from turnkeeper.application.audit_secrets import SealedBy, Told, sealed_by
 from turnkeeper.application.ports.resealer import Resealer, SealedRow
+from turnkeeper.domain.frozen import frozen
 
 MOST_ROUNDS = 3
 """Others may seal with an old version meanwhile; who goes on doing so is not waited for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rotation:
     """What became of a rotation.
 

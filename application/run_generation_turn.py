@@ -1,6 +1,5 @@
 """The use case: run one turn to its one end. Read `_steps` first; it is the product."""
 
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from turnkeeper.application.end_turn import EndTurn
@@ -20,6 +19,7 @@ from turnkeeper.domain.events import (
     TurnStarted,
 )
 from turnkeeper.domain.finish import Finish, Nothing
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
 from turnkeeper.domain.steps import (
     LeaseKey,
@@ -35,7 +35,7 @@ MAX_STEPS = 1000
 """More than any plan can take; beyond it the state machine is broken."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnRules:
     """How all turns are run, unless a server says otherwise.
 

@@ -1,7 +1,7 @@
 """Runs one attempt with one key, under watch, and says what it came to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from threading import Event
 
@@ -25,6 +25,7 @@ from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
 from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
@@ -54,7 +55,7 @@ from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Limit, Progress, next_limit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Invocation:
     """One invocation under way."""
 
@@ -67,7 +68,7 @@ class _Invocation:
     may_be_slow: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InvocationPorts:
     """What running invocations needs; shared by all turns.
 

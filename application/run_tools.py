@@ -1,7 +1,7 @@
 """Runs the tools that a model asks for: together, once each, and never for longer than allowed."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock
 
@@ -14,6 +14,7 @@ from turnkeeper.domain.conversation import ToolCallPart
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone
 from turnkeeper.domain.events import ToolRan
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.outcome import Delivery, Origin, ToolRecord, ToolState
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.tool_calls import NOT_WHOLE, arguments_hash, is_whole, told, told_unknown
@@ -22,7 +23,7 @@ from turnkeeper.domain.tools import ToolDone, ToolFailed, ToolResult, ToolRules
 REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolAnswer:
     """What the model is told of one of its calls.
 
@@ -59,7 +60,7 @@ class _Run:
     ended_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Workbench:
     """What running tools needs; shared by all invocations.
 

@@ -1,15 +1,14 @@
 """One running turn, as the use cases hand it to each other."""
 
-from dataclasses import dataclass
-
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.ports.sink import Sink, Target
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.turn import TurnRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stage:
     """What stays the same through a turn.
 

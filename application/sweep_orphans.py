@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from turnkeeper.application.find_posted import SKEW, Found, find_posted
@@ -14,6 +14,7 @@ from turnkeeper.application.ports.orphans import Left, Orphan, Orphans, Swept
 from turnkeeper.application.sweep_report import LostTurn, OnLostTurn, SweepReport, nobody
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.events import SWEPT_SEQ, Entry, TurnSwept
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.redact import redact
 

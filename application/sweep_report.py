@@ -1,10 +1,11 @@
 """What a sweep found and did, and who hears of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LostTurn:
     """A turn whose process died; the host may run it again.
 
@@ -42,7 +43,7 @@ def nobody(lost: LostTurn) -> None:
     """Who is told where no host wants to know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SweepReport:
     """What one sweep did.
 

@@ -1,7 +1,6 @@
 """Model and tools in turn until there is an answer: what one invocation does on its thread."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 from turnkeeper.application.deliver_stream import DeliverStream
 from turnkeeper.application.heard import Heard
@@ -12,6 +11,7 @@ from turnkeeper.application.run_tools import RunTools, ToolAnswer
 from turnkeeper.domain.conversation import Item, ToolCallPart
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.outcome import (
     Answered,
     Empty,
@@ -50,7 +50,7 @@ NO_TERMINAL = Failure(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Job:
     """What one invocation needs.
 
@@ -71,7 +71,7 @@ class Job:
     policy: ToolPolicy = ToolPolicy()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cues:
     """What is called on the way.
 

@@ -1,33 +1,33 @@
 """How a repeated invocation differs from what was prepared."""
 
-from dataclasses import dataclass
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class AsIs:
     """It does not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shrink:
     """The conversation is cut to this many tokens, fewer than before."""
 
     to_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CapOutput:
     """The output is capped at what the balance pays for."""
 
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class WithoutMedia:
     """Images and videos become notices."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Repeat:
     """The same once more."""
 

@@ -1,9 +1,9 @@
 """Whether the server lends a turn its models: message cooldown, then text quota."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import Enum
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.occasion import Occasion, QuotaSource
 
 
@@ -18,7 +18,7 @@ class CooldownType(Enum):
     """The whole server, managers included."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CooldownRule:
     """How long after one turn the next may start.
 
@@ -35,7 +35,7 @@ class CooldownRule:
             raise ValueError(f"a cooldown is 1 to 86400 seconds long, not {self.length_s}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuotaRule:
     """How many turns the server pays for; 0 is unlimited.
 
@@ -66,7 +66,7 @@ class QuotaRule:
         return self.enabled and (self.daily_per_user > 0 or self.server_wide > 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CooldownCheck:
     """The cooldown that one turn takes.
 
@@ -81,7 +81,7 @@ class CooldownCheck:
     is_exempt: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuotaCheck:
     """The quota unit that one turn reserves.
 
@@ -94,7 +94,7 @@ class QuotaCheck:
     rule: QuotaRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AdmissionCheck:
     """All that one turn asks of the server's rules, in one transaction.
 
@@ -127,7 +127,7 @@ class RefusalKind(Enum):
     STORE = "store"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reservation:
     """A unit of the server's quota, kept for a turn until it is committed or released."""
 
@@ -136,14 +136,14 @@ class Reservation:
     holder: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Granted:
     """The server lends its models; `reservation` is None where no quota applies."""
 
     reservation: Reservation | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refused:
     """The server does not.
 

@@ -1,15 +1,15 @@
 """What the shell tells the turn after a step: the answers that are not outcomes."""
 
-from dataclasses import dataclass
 from enum import Enum
 
 from turnkeeper.domain.admission import RefusalKind, Refused, Reservation
 from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.plan import Attempt, ServerRoute
 from turnkeeper.domain.rotation import Lease
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prepared:
     """An attempt is ready to run: what it will send.
 
@@ -32,7 +32,7 @@ class Prepared:
     dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unpreparable:
     """An attempt cannot run, and why."""
 
@@ -40,7 +40,7 @@ class Unpreparable:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Leased:
     """A key was lent."""
 
@@ -48,7 +48,7 @@ class Leased:
     lease: Lease
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoKey:
     """No key can be lent.
 
@@ -65,12 +65,12 @@ class NoKey:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Waited:
     """The wait is over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RouteOpened:
     """The server lends its models.
 
@@ -85,14 +85,14 @@ class RouteOpened:
     resting: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RouteWithheld:
     """The server does not lend its models to this turn."""
 
     reason: ServerRoute
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RouteRefused:
     """The server's admission refused."""
 
@@ -101,7 +101,7 @@ class RouteRefused:
     refusal: Refused | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RouteFailed:
     """The server route could not be prepared; what failed before stays the outcome."""
 
@@ -119,7 +119,7 @@ class Signal(Enum):
     """The turn was given up by its owner (its epoch moved): it posts nothing more."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Heard:
     """A signal reached the turn."""
 

@@ -6,11 +6,11 @@ state machine and its shell got wrong together.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 from turnkeeper.domain import events as ev
 from turnkeeper.domain.finish import ERROR_LIKE
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import Origin, TurnStatus
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.plan import Attempt, ServerRoute
@@ -19,7 +19,7 @@ from turnkeeper.domain.steps import NOTHING_CAME
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Breach:
     """A broken invariant.
 
@@ -32,7 +32,7 @@ class Breach:
     what: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bounds:
     """The bounds that the turn ran under."""
 

@@ -1,7 +1,9 @@
 """The conversation that a model is asked to go on with."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Role(Enum):
@@ -31,14 +33,14 @@ class MediaKind(Enum):
     VIDEO = "video"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextPart:
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ImagePart:
     """An image by address or inline, ``data:image/png;base64,…``."""
 
@@ -46,7 +48,7 @@ class ImagePart:
     mime_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class VideoPart:
     """A video by address."""
 
@@ -54,7 +56,7 @@ class VideoPart:
     mime_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolCallPart:
     """A call that the model asked for.
 
@@ -71,7 +73,7 @@ class ToolCallPart:
     signature: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolResultPart:
     """What a tool gave, for the model to read."""
 
@@ -80,7 +82,7 @@ class ToolResultPart:
     result_json: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ReasoningPart:
     """Thinking that the provider wants back unchanged within a tool turn.
 
@@ -96,7 +98,7 @@ class ReasoningPart:
 Part = TextPart | ImagePart | VideoPart | ToolCallPart | ToolResultPart | ReasoningPart
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MediaDescriptor:
     """Media that an item carries, before it is known which model will see it.
 
@@ -117,7 +119,7 @@ class MediaDescriptor:
     in_window: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Item:
     """One thing said.
 
@@ -149,7 +151,7 @@ class Item:
         return cls(role=role, parts=(TextPart(text=text),), tag=tag)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolSpec:
     """A tool that the model may call.
 
@@ -164,7 +166,7 @@ class ToolSpec:
     schema_json: str = '{"type":"object","properties":{}}'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Conversation:
     """The items of a turn and the tools that go with them."""
 

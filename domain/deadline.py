@@ -1,10 +1,11 @@
 """A point in time after which something is no longer waited for."""
 
-from dataclasses import dataclass
 from math import inf, isnan
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen(kw_only=False)
 class Deadline:
     """An instant of the monotonic clock, passed down unchanged to whoever waits.
 

@@ -4,12 +4,12 @@ Source: the errors of the providers, as documented and recorded.
 """
 
 import re
-from dataclasses import dataclass
 
 from turnkeeper.domain.error_report import ErrorReport
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Overrun:
     """How long a prompt was allowed to be and how long it was; None is not said."""
 

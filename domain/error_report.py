@@ -1,8 +1,9 @@
 """What a provider said went wrong, in one form for all providers, before it is understood."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from turnkeeper.domain.frozen import frozen
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -17,7 +18,7 @@ _NUMBERS = ("status_code", "statusCode", "n_ctx", "n_prompt_tokens")
 _HINTS = ("retry_after", "retryDelay", "retry_after_seconds")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ErrorReport:
     """One error as its provider worded it; not redacted.
 

@@ -1,13 +1,14 @@
 """What happens in a turn, as the journal keeps it. Everything anybody later asks is read here."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.plan import Attempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnStarted:
     """A turn was planned."""
 
@@ -18,7 +19,7 @@ class TurnStarted:
     resting: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnRefused:
     """An admission refused the turn, or its server route."""
 
@@ -28,14 +29,14 @@ class TurnRefused:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuotaReserved:
     """A unit of the server's quota was set aside."""
 
     trigger_key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AttemptPrepared:
     """An attempt was made ready."""
 
@@ -45,7 +46,7 @@ class AttemptPrepared:
     dropped: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AttemptUnpreparable:
     """An attempt could not be made ready."""
 
@@ -53,7 +54,7 @@ class AttemptUnpreparable:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeyLeased:
     """A key was lent."""
 
@@ -63,7 +64,7 @@ class KeyLeased:
     is_probe: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoKeyLeft:
     """No key could be lent; the soonest is back in so many seconds, or never (None)."""
 
@@ -72,7 +73,7 @@ class NoKeyLeft:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Waited:
     """The turn waited: for a key that was coming back, or before it was run again."""
 
@@ -81,7 +82,7 @@ class Waited:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InvocationStarted:
     """An attempt ran with a key; `key_id` is None where none was needed."""
 
@@ -91,7 +92,7 @@ class InvocationStarted:
     adjust: str = "AsIs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FirstProgress:
     """The first text, reasoning or tool argument came."""
 
@@ -99,7 +100,7 @@ class FirstProgress:
     after_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolRan:
     """A tool that the model called came to its end, or was no longer waited for.
 
@@ -122,7 +123,7 @@ class ToolRan:
     ended_ago_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessagePosted:
     """A message is in the channel."""
 
@@ -132,7 +133,7 @@ class MessagePosted:
     chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessageTakenBack:
     """A message of a superseded invocation was deleted; `late` where it came after the seal."""
 
@@ -140,7 +141,7 @@ class MessageTakenBack:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MessageStuck:
     """The destination refused to delete a superseded message."""
 
@@ -148,7 +149,7 @@ class MessageStuck:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InvocationEnded:
     """An invocation came to an outcome.
 
@@ -179,7 +180,7 @@ class InvocationEnded:
     response_model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeyBooked:
     """An outcome was booked on the key that was used."""
 
@@ -192,7 +193,7 @@ class KeyBooked:
     rest_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRested:
     """A model is put behind the others for a while."""
 
@@ -201,7 +202,7 @@ class ModelRested:
     cause: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerRouteAsked:
     """The server was asked for its models.
 
@@ -216,14 +217,14 @@ class ServerRouteAsked:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SignalHeard:
     """A stop, a follow-up or the deadline reached the turn."""
 
     signal: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Said:
     """People, or the caller, were told something.
 
@@ -236,7 +237,7 @@ class Said:
     to: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class QuotaSettled:
     """The unit that was set aside was used, or went back."""
 
@@ -244,19 +245,19 @@ class QuotaSettled:
     committed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finalized:
     """The sink was told how the turn ended."""
 
     status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CleanedUp:
     """The sink's resources of the turn were released."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnEnded:
     """The turn is over; says again what stands in the channel."""
 
@@ -268,7 +269,7 @@ class TurnEnded:
     raised: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnSwept:
     """The turn's process died, and another swept up; what is missing before it is not known.
 
@@ -293,7 +294,7 @@ SWEPT_SEQ = 1_000_000
 """The number from which a sweep's entries count, beyond all that a turn itself may still write."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EffectFailed:
     """Something done on the side did not work; the turn went on."""
 
@@ -331,7 +332,7 @@ Event = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Entry:
     """An event with its time and place in a turn's journal.
 

@@ -1,7 +1,8 @@
 """What a failure is, and what is done about each kind of it."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class FailureKind(Enum):
@@ -30,7 +31,7 @@ class FailureKind(Enum):
     CRASH = "crash"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Failure:
     """One failure, redacted: safe to store, log and summarise.
 
@@ -103,7 +104,7 @@ class CooldownScope(Enum):
     MODEL = "model"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reaction:
     """What is done about one kind of failure.
 

@@ -1,11 +1,11 @@
 """How a turn ends: its status, what is said, to whom, and what is settled."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import assert_never
 
 from turnkeeper.domain.admission import Refused, Reservation
 from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     Answered,
@@ -32,21 +32,21 @@ class Say(Enum):
     RAISE = "raise"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Commit:
     """The unit is used."""
 
     reservation: Reservation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Release:
     """The unit goes back."""
 
     reservation: Reservation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Nothing:
     """No unit was held."""
 
@@ -54,7 +54,7 @@ class Nothing:
 Settle = Commit | Release | Nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FallbackNotice:
     """Another model than the first had to answer.
 
@@ -73,7 +73,7 @@ class FallbackNotice:
     offers_opt_out: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finish:
     """The turn is over.
 
@@ -98,7 +98,7 @@ class Finish:
     refusal: Refused | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tried:
     """What a turn has come to when nothing more is tried.
 

@@ -1,7 +1,6 @@
 """Media as one model sees them: parts where it can, notices where it cannot."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -15,12 +14,13 @@ from turnkeeper.domain.conversation import (
     TextPart,
     VideoPart,
 )
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Capabilities
 
 BLIND = Capabilities()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Readable:
     """Media that can be sent.
 
@@ -33,7 +33,7 @@ class Readable:
     mime_type: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Unreadable:
     """Media that cannot be sent, and why: what goes on after ``an image is here, which``."""
 

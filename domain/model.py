@@ -1,9 +1,11 @@
 """Models: what they are called, what they can do, how much they take."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """How many tokens a model takes; None is unknown, and so are zero and less.
 
@@ -22,7 +24,7 @@ class Limits:
                 object.__setattr__(self, name, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Capabilities:
     """What a model can be given, and what its dialect asks for."""
 
@@ -35,7 +37,7 @@ class Capabilities:
     verbatim_tool_calling: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Model:
     """One model as a provider sells it.
 
@@ -76,7 +78,7 @@ class Model:
         return cls(id=text, provider=provider.strip().lower(), name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Endpoint:
     """An OpenAI-compatible address that an owner named.
 
@@ -109,7 +111,7 @@ class Endpoint:
         return "custom" if self.connection_id is None else f"custom:{self.connection_id}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sampling:
     """What a request may set; None is not sent.
 

@@ -1,11 +1,10 @@
 """What a provider itself says of one of its models, and what it changes in what was stored."""
 
-from dataclasses import dataclass, replace
-
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Capabilities, Limits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelFacts:
     """What a provider's list says of a model; None is not said.
 

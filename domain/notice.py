@@ -1,10 +1,10 @@
 """The notice that a fallback answered: where it stands, and what its button shows."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Self
 
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.redact import redact
 
 ALIVE_S = 24 * 3600.0
@@ -17,7 +17,7 @@ MAX_TIPS = 2
 MAX_MODEL_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoticePlace:
     """Where a notice stands, as far as it takes to find and to edit it.
 
@@ -36,7 +36,7 @@ class NoticePlace:
     webhook_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoticeDetails:
     """What the button of a notice shows, in the language of the turn.
 
@@ -104,7 +104,7 @@ class NoticeDetails:
         return "\n".join((*self.lines[:count], *ending))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Notice:
     """A notice that stands somewhere."""
 
@@ -112,7 +112,7 @@ class Notice:
     details: NoticeDetails
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class NoticeExpired:
     """The notice is known, and its time is over."""
 

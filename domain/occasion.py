@@ -1,7 +1,8 @@
 """What set a turn off, and who may hear of its failure."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Audience(Enum):
@@ -22,7 +23,7 @@ class QuotaSource(Enum):
     SYSTEM = "system"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Occasion:
     """The circumstances that decide on admission.
 

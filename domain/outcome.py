@@ -1,10 +1,10 @@
 """What an invocation came to, and what it left behind."""
 
-from dataclasses import dataclass
 from enum import Enum
 
 from turnkeeper.domain.conversation import Item
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.rotation import Lease
 from turnkeeper.domain.stream import FinishReason, ServingProvider, Usage
 
@@ -17,7 +17,7 @@ class Origin(Enum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Delivery:
     """One message that is in the channel.
 
@@ -54,7 +54,7 @@ class ToolState(Enum):
     """Timed out or killed: it may have happened."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolRecord:
     """One tool run of the turn, kept so that a later invocation does not run it again.
 
@@ -79,7 +79,7 @@ class ToolRecord:
     context: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThoughtLog:
     """What was thought on the way to the answer.
 
@@ -134,7 +134,7 @@ class TimeoutPhase(Enum):
     TOOLS = "tools"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StreamResult:
     """How one provider call ended.
 
@@ -155,7 +155,7 @@ class StreamResult:
     serving: ServingProvider | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ran:
     """What any invocation leaves behind, however it ended.
 
@@ -187,7 +187,7 @@ class Ran:
         return tuple(delivery for delivery in self.delivered if delivery.can_be_superseded)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answered:
     """A whole answer; or a tool answered in its place."""
 
@@ -199,7 +199,7 @@ class Answered:
             raise ValueError("an answer has text, or was delivered by a tool; else it is Empty")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Empty:
     """A clean end with nothing to see."""
 
@@ -207,7 +207,7 @@ class Empty:
     finish: FinishReason | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stopped:
     """Somebody stopped it; what was shown stays."""
 
@@ -215,14 +215,14 @@ class Stopped:
     reason: StopReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Interrupted:
     """The user went on talking; what was shown stays."""
 
     ran: Ran
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Failed:
     """The provider, the request or the store failed."""
 
@@ -230,7 +230,7 @@ class Failed:
     failure: Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TimedOut:
     """A limit was passed."""
 
@@ -239,7 +239,7 @@ class TimedOut:
     failure: Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unreachable:
     """Nobody can be reached at the destination; `code` is the destination's own."""
 
@@ -247,7 +247,7 @@ class Unreachable:
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Crashed:
     """A bug, ours or a plug-in's; takes the same way as a failure that was returned."""
 

@@ -1,7 +1,8 @@
 """Who owns keys and settings, and whose credentials pay."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Route(Enum):
@@ -18,7 +19,7 @@ class OwnerKind(Enum):
     USER = "user"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Owner:
     """One server or one user; their keys and settings are never mixed.
 

@@ -1,18 +1,17 @@
 """Where a turn stands between two steps."""
 
-from dataclasses import dataclass
-
 from turnkeeper.domain.adjust import Adjust, AsIs
 from turnkeeper.domain.answers import Prepared
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.rotation import KeyId, Lease
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Choosing:
     """No attempt is under way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Leasing:
     """An attempt is prepared and needs a key."""
 
@@ -22,7 +21,7 @@ class Leasing:
     kept: tuple[Adjust, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Waiting:
     """Its key is coming back."""
 
@@ -30,7 +29,7 @@ class Waiting:
     until_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ready:
     """It can run."""
 
@@ -40,7 +39,7 @@ class Ready:
     kept: tuple[Adjust, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Over:
     """Nothing more is tried."""
 

@@ -1,20 +1,20 @@
 """What a turn may try: its attempts in order, and whether the server's may follow."""
 
-from dataclasses import dataclass, replace
 from enum import Enum
 
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Model, Sampling
 from turnkeeper.domain.owner import Owner, Route
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelEntry:
     """A pool member that is a registered model."""
 
     model: Model
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EndpointEntry:
     """A pool member that is a custom endpoint of some owner."""
 
@@ -22,7 +22,7 @@ class EndpointEntry:
     owner: Owner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BrokenEntry:
     """A reference that leads nowhere; it stays in the pool so that it is said.
 
@@ -38,7 +38,7 @@ class BrokenEntry:
 FallbackEntry = ModelEntry | EndpointEntry | BrokenEntry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Slot:
     """Where a pool member stood before any randomizing.
 
@@ -51,7 +51,7 @@ class Slot:
     is_lead: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Attempt:
     """One model that the turn may try.
 
@@ -91,7 +91,7 @@ class Attempt:
         return RestScope(owner=self.owner, place=place, model=self.model.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RestScope:
     """What rests when a model does: this model, at this place, for this owner."""
 
@@ -110,7 +110,7 @@ class ServerRoute(Enum):
     IMPERSONATION = "a turn in somebody else's name stays on its route"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Plan:
     """The attempts of the planned route, and whether the server route may still be asked.
 
@@ -134,7 +134,7 @@ class Plan:
         return replace(self, attempts=self.attempts + attempts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Member:
     """A pool member that remembers where it stood."""
 

@@ -1,8 +1,8 @@
 """From settings to attempts: pure, and nothing is asked of any provider."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import UNSET, Endpoint, Limits, Model, Sampling
 from turnkeeper.domain.occasion import QuotaSource
 from turnkeeper.domain.owner import Owner, Route

@@ -1,7 +1,8 @@
 """The settings that decisions depend on, with their defaults."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class ContentFilterPolicy(Enum):
@@ -13,7 +14,7 @@ class ContentFilterPolicy(Enum):
     """The refusal stands."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnPolicy:
     """How hard a turn tries.
 
@@ -51,7 +52,7 @@ class TurnPolicy:
             raise ValueError(f"shrink_to is between 0 and 1, not {self.shrink_to}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolPolicy:
     """How far the model and its tools may go on with each other in one invocation.
 
@@ -68,7 +69,7 @@ class ToolPolicy:
     max_result_chars: int = 40_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TimeLimits:
     """How long things may take, in seconds.
 

@@ -1,6 +1,6 @@
 """Presses of buttons: what the buttons are called, who pressed what, and what is answered."""
 
-from dataclasses import dataclass
+from turnkeeper.domain.frozen import frozen
 
 PREFIX = "turnkeeper:"
 DETAILS_BUTTON = f"{PREFIX}details"
@@ -13,7 +13,7 @@ MAX_MODAL_CHARS = 4000
 MAX_MESSAGE_CHARS = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Press:
     """Somebody pressed a button, or sent what it had opened.
 
@@ -34,7 +34,7 @@ class Press:
     is_sent: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StopButton:
     """A button that stops a turn.
 
@@ -76,14 +76,14 @@ class StopButton:
         return press.moderates or press.user_id == self.asker_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Whisper:
     """A message that only whoever pressed sees."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenModal:
     """Texts to read, in a window of their own.
 

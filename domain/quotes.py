@@ -5,7 +5,6 @@ A failure is kept on its key and in the journal, where others than the writer re
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -16,6 +15,7 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
 )
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.redact import MASK
 
 QUOTE_CHARACTERS = 20

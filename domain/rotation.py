@@ -1,6 +1,5 @@
 """Which of an owner's keys is used next, and what an outcome does to it."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NewType
 
@@ -12,6 +11,7 @@ from turnkeeper.domain.failure import (
     KeyErrorClass,
     key_rest_s,
 )
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.secret import Secret
 
@@ -22,7 +22,7 @@ IN_FLIGHT_S = 900.0
 ERROR_TEXT_LIMIT = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Lease:
     """A key lent to one invocation; not exclusive.
 
@@ -45,7 +45,7 @@ class Lease:
     is_probe: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ModelRest:
     """A key that rests for one model only."""
 
@@ -53,7 +53,7 @@ class ModelRest:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class KeyHealth:
     """What is known about a key from its use.
 
@@ -119,7 +119,7 @@ class KeyHealth:
         return self.in_flight
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RotationKey:
     """One key of a pool.
 
@@ -135,7 +135,7 @@ class RotationKey:
     health: KeyHealth = KeyHealth()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Chosen:
     """The key to lend."""
 
@@ -143,14 +143,14 @@ class Chosen:
     is_probe: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NothingFree:
     """No key can be lent; the soonest comes back then, or never by itself (None)."""
 
     next_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RotationPool:
     """The saved keys of one owner for one provider."""
 
@@ -187,7 +187,7 @@ class RotationPool:
         return Chosen(key=key, is_probe=key.health.is_half_open(model, now))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BookSuccess:
     """The key worked.
 
@@ -198,12 +198,12 @@ class BookSuccess:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BookNeutral:
     """The outcome says nothing about the key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BookError:
     """The key, or the request with it, failed.
 

@@ -1,8 +1,7 @@
 """What a model that writes its tool calls as text has to be told, for one attempt only."""
 
-from dataclasses import replace
-
 from turnkeeper.domain.conversation import Conversation, Item, Role, Tag, TextPart, ToolSpec
+from turnkeeper.domain.frozen import replace
 
 NUDGE_BEFORE = 3
 """How many items of history come after the nudge."""

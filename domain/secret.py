@@ -1,8 +1,9 @@
 """Secrets that never print, and the sealed form in which they are stored."""
 
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Never, Self
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Secret:
@@ -74,7 +75,7 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sealed:
     """A secret as it is stored: unreadable, and of no use in another row.
 

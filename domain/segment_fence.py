@@ -1,7 +1,8 @@
 """Blocks of code: where they begin and end, line by line."""
 
 import re
-from dataclasses import dataclass
+
+from turnkeeper.domain.frozen import frozen
 
 LONGEST_OPENING = 1000
 """A longer line opens no block, in characters."""
@@ -12,7 +13,7 @@ _LEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?$")
 _RUN = re.compile(r"`{3,}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Fence:
     """An open block of code.
 

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from turnkeeper.domain.frozen import frozen, replace
 
 _TOKEN = re.compile(r"`+|\*+|~~+|\|\||[()（）\[\]「」『』“”\"]|https?://[^\s<>)]+")
 _PARTNERS = {")": "(", "）": "（", "]": "[", "」": "「", "』": "『", "”": "“"}
 _EYES = ":;=-'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Marks:
     """What is open.
 

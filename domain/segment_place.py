@@ -1,7 +1,8 @@
 """Where a text can be cut."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Rank(IntEnum):
@@ -14,7 +15,7 @@ class Rank(IntEnum):
     PARAGRAPH = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Place:
     """A place to cut at.
 

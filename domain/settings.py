@@ -1,14 +1,13 @@
 """What servers and users have set: which models, in which order, under which rules."""
 
-from dataclasses import dataclass
-
 from turnkeeper.domain.admission import CooldownRule, QuotaRule
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint, Model, Sampling
 from turnkeeper.domain.plan import FallbackEntry
 from turnkeeper.domain.policy import ContentFilterPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FallbackRef:
     """A stored reference to a chain entry.
 
@@ -25,7 +24,7 @@ class FallbackRef:
             raise ValueError(f"a fallback is a model or a custom_endpoint, not {self.kind!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SavedProvider:
     """What an owner saved for one provider, its key aside.
 
@@ -51,7 +50,7 @@ class SavedProvider:
         return self.text_enabled and (self.model is not None or self.endpoint is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerSettings:
     """All that a server has set.
 
@@ -88,7 +87,7 @@ class ServerSettings:
     providers: tuple[SavedProvider, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PersonalSettings:
     """All that a user has set.
 

@@ -1,13 +1,13 @@
 """A sign by which a failure is recognised."""
 
 import re
-from dataclasses import dataclass
 
 from turnkeeper.domain.error_report import ErrorReport
 from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Signal:
     """One sign, and what it means.
 

@@ -9,7 +9,6 @@
                                                            Over ──Finish────┘
 """
 
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from turnkeeper.domain import retry
@@ -31,6 +30,7 @@ from turnkeeper.domain.answers import (
 )
 from turnkeeper.domain.failure import REACTIONS, CooldownScope, Failure, FailureKind
 from turnkeeper.domain.finish import Finish, Tried, finish
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     Answered,
@@ -53,14 +53,14 @@ from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId,
 from turnkeeper.domain.turn import AttemptFailure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prepare:
     """Make an attempt ready: its provider's settings, and the conversation for its model."""
 
     attempt_no: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LeaseKey:
     """Lend a key that is none of `without`."""
 
@@ -72,7 +72,7 @@ KEY_RESTS = "its key is coming back"
 NOTHING_CAME = "nothing came; the turn is run again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Wait:
     """Wait until then, by the monotonic clock, or until a signal is heard."""
 
@@ -81,7 +81,7 @@ class Wait:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunInvocation:
     """Run an attempt with a key.
 
@@ -106,7 +106,7 @@ class RunInvocation:
     another_may_answer: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenServerRoute:
     """Ask whether the server lends its models; their numbers begin at `start_no`."""
 
@@ -116,7 +116,7 @@ class OpenServerRoute:
 Step = Prepare | LeaseKey | Wait | RunInvocation | OpenServerRoute | Finish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnState:
     """All that the next decision depends on.
 

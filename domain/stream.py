@@ -5,6 +5,7 @@ from enum import Enum
 from typing import TypeVar
 
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen
 
 
 class FinishReason(Enum):
@@ -50,7 +51,7 @@ class ToolCallDelta:
     signature: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage:
     """Tokens that a call used; None is not reported.
 
@@ -82,7 +83,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServingProvider:
     """Who really serves the call, and under which model name."""
 
@@ -90,7 +91,7 @@ class ServingProvider:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finished:
     """The call ended; the last event of a stream that did not fail.
 
@@ -109,7 +110,7 @@ class Finished:
     continuation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class StreamFailed:
     """The call failed; the last event of a stream that did."""
 

@@ -1,6 +1,6 @@
 """How a streamed answer is read and cut."""
 
-from dataclasses import dataclass
+from turnkeeper.domain.frozen import frozen
 
 STAND_ALONE_CHARS = 1000
 """A text of so many characters is worth a message of its own."""
@@ -8,7 +8,7 @@ LEAST_DEDUPE_CHARS = 8
 """Shorter pieces are repeated by honest text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TextRules:
     """What is shown of an answer, and when.
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from hashlib import sha256
 
 from turnkeeper.domain.conversation import (
@@ -14,6 +13,7 @@ from turnkeeper.domain.conversation import (
     ToolCallPart,
     ToolResultPart,
 )
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import ToolRecord, ToolState
 from turnkeeper.domain.stream import ReasoningDelta, ToolCallDelta
 from turnkeeper.domain.tools import ToolDone, ToolFailed, ToolResult

@@ -1,11 +1,10 @@
 """Tools that a model may call: how their calls are treated, and what a call came to."""
 
-from dataclasses import dataclass
-
 from turnkeeper.domain.conversation import Item
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolRules:
     """How a tool's calls are treated.
 
@@ -23,7 +22,7 @@ class ToolRules:
     once: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolDone:
     """A call succeeded.
 
@@ -41,7 +40,7 @@ class ToolDone:
     fetched: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolFailed:
     """A call failed.
 

@@ -1,7 +1,6 @@
 """What is left out of a conversation so that it fits: whole exchanges, the oldest first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -12,11 +11,12 @@ from turnkeeper.domain.conversation import (
     ToolCallPart,
     ToolResultPart,
 )
+from turnkeeper.domain.frozen import frozen, replace
 
 _KEPT = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Sizes:
     """How many tokens a conversation is.
 
@@ -34,7 +34,7 @@ class Sizes:
         return sum(self.items) + self.tools
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cut:
     """A conversation after the cut.
 

@@ -1,10 +1,11 @@
 """A turn: what is asked, and what comes back."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from turnkeeper.domain.admission import Refused
 from turnkeeper.domain.conversation import Conversation, ToolSpec
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience, Occasion
 from turnkeeper.domain.outcome import Delivery, StreamResult, ThoughtLog, TurnStatus
@@ -12,7 +13,7 @@ from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.stream import FinishReason, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Persona:
     """Who answers.
 
@@ -31,7 +32,7 @@ class Persona:
     avatar_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnRequest:
     """One persona answering one trigger.
 
@@ -116,7 +117,7 @@ class TurnRequest:
         return self.quota_trigger_key or self.trigger_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PersonaResponse:
     """What a persona said in the turn."""
 
@@ -126,7 +127,7 @@ class PersonaResponse:
     persona_lineage_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThoughtLogOfUser:
     """The thoughts belong to a turn in a user's name."""
 
@@ -134,14 +135,14 @@ class ThoughtLogOfUser:
     avatar_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThoughtLogOfPersona:
     """The thoughts belong to a persona beside the main one."""
 
     persona: Persona
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThoughtLogOfDefault:
     """The thoughts belong to the main persona."""
 
@@ -149,7 +150,7 @@ class ThoughtLogOfDefault:
 ThoughtLogOwner = ThoughtLogOfUser | ThoughtLogOfPersona | ThoughtLogOfDefault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AttemptFailure:
     """Why one attempt gave no answer.
 
@@ -166,7 +167,7 @@ class AttemptFailure:
     failure: Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TurnResult:
     """How a turn ended.
 

@@ -1,7 +1,6 @@
 """A conversation in words alone, for a model that writes its tool calls as text."""
 
 import json
-from dataclasses import replace
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -13,6 +12,7 @@ from turnkeeper.domain.conversation import (
     ToolCallPart,
     ToolResultPart,
 )
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.scaffolding import tells_of_tools
 
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.segment_fence import fence_after
 from turnkeeper.domain.visible_code import CodeWatch
 
@@ -24,7 +24,7 @@ _SUMMARY = re.compile(r"<summary\b[^<>]*>.*?</summary\s*>", re.IGNORECASE | re.D
 _NAMES = ("thinking", "details")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class StrayClose:
     """A think block ended that nobody saw begin: what is not out yet before it was a thought."""
 
@@ -32,7 +32,7 @@ class StrayClose:
 STRAY_CLOSE = StrayClose()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class _Tag:
     block: Block
     is_closing: bool

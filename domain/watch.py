@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import TimeoutPhase
 from turnkeeper.domain.policy import TimeLimits
 
@@ -65,7 +66,7 @@ def _later(at_s: float | None, by_s: float) -> float | None:
     return None if at_s is None else at_s + by_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limit:
     """When the next limit is passed, and which."""
 

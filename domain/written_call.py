@@ -2,8 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.incoming_json import NoCall, Words, expect, nested, string, value, word
 from turnkeeper.domain.incoming_text import IncomingText, Waiting
 from turnkeeper.domain.tool_calls import NO_ARGUMENTS
@@ -15,7 +15,7 @@ _MOST_NESTED = 2
 _NOT_SPACE = re.compile(r"\S")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WrittenCall:
     """A call as far as it was written.
 

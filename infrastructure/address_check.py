@@ -3,13 +3,13 @@
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any
 
 from turnkeeper.application.ports.runner import Runner, StillRunning, Stop
 from turnkeeper.domain.address import Address, unfit_as
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 from turnkeeper.infrastructure.url_place import UrlPlace, place_of, read_place
 

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import requests
 from requests.structures import CaseInsensitiveDict
 
 from turnkeeper.application.ports.runner import Stop
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_adapter import WiredAdapter
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
 from turnkeeper.infrastructure.http_exchange import exchanged
@@ -22,7 +22,7 @@ __all__ = ["HttpClient", "HttpError", "HttpErrorKind", "HttpJson", "HttpRequest"
 _NO_JSON = object()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HttpJson:
     """A reply of JSON.
 

@@ -1,13 +1,14 @@
 """The adapter between requests, which checks addresses, and the connections."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connectionpool import HTTPConnectionPool
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.tls import tls_context
 from turnkeeper.infrastructure.wired_connections import WiredPool, WiredTlsPool
 
@@ -15,7 +16,7 @@ _POOLS: dict[str, type[HTTPConnectionPool]] = {"http": WiredPool, "https": Wired
 _MOST_HOSTS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Route:
     """The way of all requests to one address.
 

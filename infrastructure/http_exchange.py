@@ -6,12 +6,13 @@ for it, most of it for checks of headers that were checked already.
 """
 
 import errno
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ClosedPoolError
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_head import Head, head_from
 from turnkeeper.infrastructure.http_source import Source
 from turnkeeper.infrastructure.wire import WIRE, Wire
@@ -22,7 +23,7 @@ _SMALL_BODY_BYTES = 65_536
 _MAY_HAVE_REPLIED = frozenset({errno.EPIPE, errno.ECONNRESET})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RoutedRequest:
     """What is sent, and on which connections.
 

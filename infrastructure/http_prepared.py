@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
 import requests
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_adapter import Route, WiredAdapter
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 from turnkeeper.infrastructure.http_exchange import RoutedRequest
@@ -20,7 +21,7 @@ _MOST_PREPARED = 256
 _UNFIT = re.compile(r"[^\x21-\x7e]")  # what would end the first line, or its target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PreparedCall:
     """A call that lacks only the headers and the body of the one time.
 

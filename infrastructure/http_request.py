@@ -1,9 +1,10 @@
 """What an HTTP call sends."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 
 Headers = tuple[tuple[str, str], ...]
@@ -12,7 +13,7 @@ _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _NOT_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class HttpRequest:
     """Where to and what; the verb is the call's. Its repr shows nothing that may be secret.
 

@@ -4,10 +4,10 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from turnkeeper.domain.errors import SettingsError, VaultError
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.data_folder import make_folder
 
@@ -20,7 +20,7 @@ SHORT_CHARACTERS = 32
 HIGHEST_VERSION = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class MasterSecrets:
     """The known master secrets, and the one that seals.
 

@@ -1,7 +1,6 @@
 """The records of a spool as lines: JSON in ASCII with a checksum; no secret is among them."""
 
 import json
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from zlib import crc32
@@ -11,6 +10,7 @@ from turnkeeper.application.ports.spool import LateIntent
 from turnkeeper.application.ports.turn_store import Booked, Closing
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.finish import Settle
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import Booking, KeyId, Lease
 from turnkeeper.domain.secret import Secret
@@ -21,14 +21,14 @@ NOT_KEPT = Secret("not-kept")
 """In the place of a key that was lent: a booking does not ask for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EndWritten:
     """The end of a turn that was kept has been written since."""
 
     turn_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _KeptBooking:
     owner: Owner
     provider: str
@@ -40,7 +40,7 @@ class _KeptBooking:
     keeps_lease: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _KeptEnd:
     turn_id: str
     epoch: int

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import sseclient
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.line_ends import PlainLineEnds
 
 _FIELDS = frozenset({b"data", b"event", b"id", b"retry"})
@@ -29,7 +30,7 @@ class SseEvent:
     data: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class SseTail:
     """What a stream held besides its events.
 

@@ -1,9 +1,9 @@
 """What stored references to models and endpoints lead to."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from turnkeeper.domain.errors import StoreError
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import BrokenEntry, EndpointEntry, FallbackEntry, ModelEntry
@@ -13,7 +13,7 @@ ENDPOINT = "endpoint:"
 """How people write the reference to an endpoint; its number follows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Known:
     """The models and the owner's endpoints that references are looked up in, by id."""
 

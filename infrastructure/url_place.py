@@ -5,11 +5,11 @@ Source: RFC 3986 and the WHATWG's URL standard, of which the strictest reading i
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from turnkeeper.domain.address import Address
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 
 _PORTS = {"http": 80, "https": 443}
@@ -19,7 +19,7 @@ _LABEL = re.compile(r"(?!-)[0-9a-z_-]{1,63}(?<!-)")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # a last label of this form makes it an IPv4 address
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class UrlPlace:
     """Where an address leads.
 

@@ -1,7 +1,6 @@
 """Seals stored keys with AES-256-GCM under numbered master secrets."""
 
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import VaultError
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.secret import Sealed, Secret
 from turnkeeper.infrastructure.master_secrets import VARIABLE, MasterSecrets
@@ -22,7 +22,7 @@ NONCE_BYTES = 12
 _MOST_PLACES = 4_096  # whose bound bytes are remembered; nothing of them is secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Keys:
     cipher: AESGCM
     fingerprint_key: bytes

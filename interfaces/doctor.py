@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from turnkeeper.domain.errors import TurnkeeperError
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.master_secrets import VARIABLE
 from turnkeeper.interfaces.container import Container
 from turnkeeper.interfaces.settings import PREFIX, Settings, variables
@@ -18,7 +18,7 @@ MAX_NAMED = 5
 OF_THE_TESTS = ("TURNKEEPER_RECORDINGS", "TURNKEEPER_SOAK")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Check:
     """One thing that was looked at.
 

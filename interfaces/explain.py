@@ -1,11 +1,11 @@
 """Why a turn went as it went: one line for each event of its journal."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
 
 from turnkeeper.domain import events
 from turnkeeper.domain.events import Entry, Event
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.interfaces.explain_words import (
     back,
@@ -40,7 +40,7 @@ DECISIONS = (
 """The events in which something was decided; the others say that it was done."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Why:
     """One event, explained.
 

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from socket import gethostname
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +21,7 @@ from turnkeeper.application.ports.vault import Vault
 from turnkeeper.application.sweep_orphans import SweepOrphans
 from turnkeeper.application.sweep_report import OnLostTurn
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.address_check import AddressCheck

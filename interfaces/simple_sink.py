@@ -1,10 +1,10 @@
 """A sink of which a host writes only what it needs."""
 
-from dataclasses import replace
 from itertools import count
 
 from turnkeeper.application.ports.sink import Sink, Spoken, Target
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 

@@ -1,7 +1,6 @@
 """All ports of one store, built together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
@@ -14,10 +13,11 @@ from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stores:
     """What one store keeps, port by port.
 

@@ -1,11 +1,12 @@
 """Looks at a channel from outside any turn, and takes back what a dead one left there."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Place:
     """Where messages stand.
 
@@ -18,7 +19,7 @@ class Place:
     thread_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PostedMessage:
     """A message that stands in a channel, whoever posted it.
 

@@ -1,19 +1,20 @@
 """A provider of chat models."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint, Model, Sampling
 from turnkeeper.domain.model_facts import ModelFacts
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChatCall:
     """One request for an answer.
 

@@ -1,15 +1,15 @@
 """The saved keys of all owners, and what is known of them from their use."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import Booking, KeyId, Lease, RotationKey
 from turnkeeper.domain.secret import Secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NoneFree:
     """No key can be lent.
 
@@ -22,7 +22,7 @@ class NoneFree:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SavedKey:
     """A saved key as it may be shown.
 

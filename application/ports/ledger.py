@@ -1,10 +1,10 @@
 """What is being posted, and what is in the channel: the record that survives the process."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
 from turnkeeper.domain.events import Entry
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import Delivery, Origin
 
 
@@ -19,7 +19,7 @@ class IntentState(Enum):
     """It was looked for, and is not there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Intent:
     """A message that is about to be posted.
 
@@ -52,7 +52,7 @@ class Intent:
     chars: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fates:
     """What has become of a turn's messages since the last write.
 

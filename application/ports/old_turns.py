@@ -1,10 +1,11 @@
 """What is kept of turns that are long over."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Pruned:
     """How much was forgotten.
 

@@ -1,11 +1,11 @@
 """Turns whose process died, and what of theirs is still to be put right."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from turnkeeper.application.ports.ledger import Fates, Intent, IntentState
 from turnkeeper.domain.events import Entry
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import KeyId
 
@@ -15,7 +15,7 @@ CLAIM_S = 120.0
 """How long a sweeper may take over its turns, before another takes them over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Left:
     """An intent of a turn, and what is known of its message.
 
@@ -32,7 +32,7 @@ class Left:
     written_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Orphan:
     """A turn that is to be swept up after.
 
@@ -67,7 +67,7 @@ class Orphan:
     left: tuple[Left, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class IdleKey:
     """A key that the turn had been lent, and that nobody uses any more."""
 
@@ -76,7 +76,7 @@ class IdleKey:
     key_id: KeyId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Swept:
     """What was done for an orphan; written in one transaction.
 

@@ -1,13 +1,13 @@
 """The port to renewing and checking what protects the stored secrets."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SealedRow:
     """One stored secret, by name and never by value.
 
@@ -29,7 +29,7 @@ class SealedRow:
         return f"{self.kind} {self.id} ({self.owner}, {self.provider}, version {self.version})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Resealed:
     """What became of one batch of secrets that another master secret had sealed.
 
@@ -42,7 +42,7 @@ class Resealed:
     shut: tuple[SealedRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Looked:
     """What one stored secret turned out to be.
 

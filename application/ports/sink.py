@@ -1,15 +1,15 @@
 """Where a turn speaks: three ports that one object usually fills."""
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Target:
     """Where and as whom every post of the turn speaks; what `prepare` returned.
 
@@ -36,7 +36,7 @@ class Target:
     webhook_is_temporary: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Spoken:
     """Something said to people, already in their language.
 

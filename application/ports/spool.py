@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from turnkeeper.application.ports.ledger import Fates, Intent
 from turnkeeper.application.ports.turn_store import Closing
+from turnkeeper.domain.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LateIntent:
     """An intent that the store did not take, and what had become of earlier messages by then.
 
@@ -28,7 +28,7 @@ class LateIntent:
 Kept = LateIntent | Closing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LeftBehind:
     """What a dead process of this machine has kept and did not live to write.
 

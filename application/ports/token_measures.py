@@ -1,10 +1,11 @@
 """Where it is kept how models count tokens."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class TokenMeasure:
     """How a model's own count compares with an estimate.
 

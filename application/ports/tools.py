@@ -1,17 +1,17 @@
 """The port to the tools that a model may call."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.conversation import ToolSpec
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import Delivery
 from turnkeeper.domain.tools import ToolFailed, ToolResult, ToolRules
 from turnkeeper.domain.turn import TurnRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolUse:
     """What one call of a tool is given beside its arguments.
 

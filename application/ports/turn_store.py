@@ -1,19 +1,20 @@
 """The state of running turns: admission, quota, resting models, and how they ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from turnkeeper.application.ports.ledger import Fates
 from turnkeeper.domain.admission import Admission, AdmissionCheck, Granted
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.finish import Settle
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
 from turnkeeper.domain.rotation import Booking, Lease
 from turnkeeper.domain.turn import TurnResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Opening:
     """A turn that is about to begin.
 
@@ -40,7 +41,7 @@ class Opening:
     alive_s: float = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Opened:
     """The turn may begin, or why not.
 
@@ -59,14 +60,14 @@ class Opened:
     epoch: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AlreadyEnded:
     """The same turn has been run before, with this result."""
 
     result: TurnResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Booked:
     """What came of a lease, to be noted on its key as `KeyRing.book` would.
 
@@ -81,7 +82,7 @@ class Booked:
     keeps_lease: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Closing:
     """How a turn ended; written in one transaction.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Lock
 
 from rich.console import Console
@@ -10,6 +9,7 @@ from rich.console import Console
 from turnkeeper.application.ports.sink import Sink, Spoken, Target
 from turnkeeper.domain.errors import DestinationGone, SinkError
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult, TurnStatus
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.console.screen import LiveScreen, PlainScreen, Screen

@@ -1,8 +1,9 @@
 """What a turn has put on the console so far, in order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from turnkeeper.domain.frozen import frozen, replace
 
 
 class Kind(Enum):
@@ -15,7 +16,7 @@ class Kind(Enum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Line:
     """One message, or one thing said about the turn.
 

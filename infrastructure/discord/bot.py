@@ -1,16 +1,17 @@
 """What all turns of one bot share."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.runner import Runner
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.client import DiscordClient
 from turnkeeper.infrastructure.discord.manners import Manners
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bot:
     """One bot: its connection, its webhooks, its manners.
 

@@ -1,11 +1,13 @@
 """One call of Discord's interface, before it is sent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Call:
     """What is asked, and what may be done where no clear answer comes.
 

@@ -1,13 +1,12 @@
 """How a bot behaves in its channels."""
 
-from dataclasses import dataclass
-
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.content import MAX_CHARS
 
 SHORTEST_EDIT_INTERVAL_S = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Manners:
     """How a bot behaves.
 

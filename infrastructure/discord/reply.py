@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.redact import redact
 
 _MESSAGE_CHARS = 300
 _NO_JSON = object()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """A whole reply.
 

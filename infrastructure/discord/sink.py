@@ -1,7 +1,6 @@
 """A sink that speaks in a Discord channel."""
 
 import secrets
-from dataclasses import dataclass, replace
 
 from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.application.ports.sink import Sink, Spoken, Stuck, Target
@@ -9,6 +8,7 @@ from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.notice import NoticeDetails, NoticePlace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.press import DETAILS_BUTTON
@@ -36,7 +36,7 @@ from turnkeeper.infrastructure.discord.voices import voice_of
 _PASSES = frozenset({FailureKind.RATE_LIMIT, FailureKind.TIMEOUT, FailureKind.OVERLOADED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Stage:
     """What `prepare` made for the turn."""
 

@@ -1,11 +1,11 @@
 """Posts the messages of one turn: as a webhook while that goes, else as the bot."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.application.ports.channel_reader import Place
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.discord import calls, payloads
 from turnkeeper.infrastructure.discord.client import DiscordClient
@@ -19,7 +19,7 @@ from turnkeeper.infrastructure.discord.webhook import Webhook
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Posted:
     """A message that is there.
 

@@ -1,9 +1,9 @@
 """What a reply, or none, means for the call."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from turnkeeper.domain.errors import SinkError
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.call import Call
 from turnkeeper.infrastructure.discord.codes import BAD_TOKEN
 from turnkeeper.infrastructure.discord.errors import (
@@ -27,28 +27,28 @@ _NEVER_SENT = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Done:
     """Discord did it; the value is what it says."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class TooEarly:
     """Discord did nothing, and will do it later; the limits know when."""
 
     error: SinkError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Again:
     """The same call may go through after a pause; if not, this is the error."""
 
     error: SinkError
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Refused:
     """The same call will not go through."""
 

@@ -1,11 +1,10 @@
 """As whom a turn speaks."""
 
-from dataclasses import dataclass
-
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.webhook import Webhook
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Voice:
     """A webhook, and the name and picture that it speaks under.
 

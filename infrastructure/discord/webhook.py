@@ -1,11 +1,10 @@
 """A webhook: who else can speak in a channel."""
 
-from dataclasses import dataclass
-
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Webhook:
     """A webhook that this application made.
 

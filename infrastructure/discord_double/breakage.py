@@ -1,9 +1,9 @@
 """The faults that are set, and what they do to the world."""
 
 import secrets
-from dataclasses import replace
 from typing import assert_never
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.call import Call
 from turnkeeper.infrastructure.discord_double.fault import (
     ChannelDeleted,

@@ -1,13 +1,12 @@
 """Counting calls in windows."""
 
-from dataclasses import dataclass
-
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.limits import Window
 
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Standing:
     """How a bucket stands after a call.
 

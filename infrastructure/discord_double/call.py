@@ -1,16 +1,17 @@
 """One call to the API, and the reply to it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.state import State
 
 Auth = Literal["bot", "path"]
 TRUE = ("true", "True", "1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """What a call is answered with; a body of None is none at all."""
 
@@ -21,7 +22,7 @@ class Reply:
 NO_CONTENT = Reply(status=204)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Call:
     """A call, taken apart.
 
@@ -42,7 +43,7 @@ class Call:
         return self.query.get(name) in TRUE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Route:
     """One row of the table of routes.
 

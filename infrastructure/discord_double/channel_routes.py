@@ -1,8 +1,8 @@
 """Users, channels and typing."""
 
-from dataclasses import replace
 from typing import Any
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.call import NO_CONTENT, Call, Reply
 from turnkeeper.infrastructure.discord_double.places import Channel, Permission
 from turnkeeper.infrastructure.discord_double.problem import (

@@ -4,10 +4,10 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import orjson
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.answers import (
     blocked,
     blocked_agent,
@@ -46,7 +46,7 @@ AGENT = re.compile(r"DiscordBot \(\S+, \S+\)")
 BANNED = EdgeBlock(form="text")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exchange:
     """One request and what it was answered.
 

@@ -2,12 +2,12 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.discord_double.desk import Desk, Exchange
 from turnkeeper.infrastructure.discord_double.fault import Fault

@@ -1,8 +1,8 @@
 """What can go wrong with a call, and when; values only."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.places import Permission
 from turnkeeper.infrastructure.discord_double.problem import Problem
 
@@ -10,7 +10,7 @@ Scope = Literal["user", "global", "shared"]
 Form = Literal["html", "text", "json"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RateLimited:
     """A 429 that Discord itself answers.
 
@@ -26,7 +26,7 @@ class RateLimited:
     message: str = "You are being rate limited."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ServerError:
     """A 5xx.
 
@@ -39,21 +39,21 @@ class ServerError:
     form: Form = "json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class LostResponse:
     """The connection is reset in place of an answer."""
 
     takes_effect: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SlowAnswer:
     """It is done at once and answered late."""
 
     after_s: float = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EdgeBlock:
     """Blocked before Discord: no Via header, no retry_after."""
 
@@ -61,41 +61,41 @@ class EdgeBlock:
     form: Form = "html"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refusal:
     """Discord says no."""
 
     problem: Problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class WebhookDeleted:
     """Somebody deletes the webhook that is used, or all of the channel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ChannelDeleted:
     """Somebody deletes the channel, or the thread."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Revoked:
     """The bot may no longer do this in the channel."""
 
     permissions: frozenset[Permission]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThreadArchived:
     """Somebody archives the thread; a channel stays as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ThreadLocked:
     """Somebody locks and archives the thread; a channel stays as it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class TokenRevoked:
     """The bot's token is of no use any more."""
 
@@ -107,7 +107,7 @@ Mishap = RateLimited | ServerError | LostResponse | SlowAnswer | EdgeBlock | Ref
 """What happens to a call itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class When:
     """Which calls a fault meets.
 
@@ -138,7 +138,7 @@ class When:
         return self.nth <= number and (self.times is None or number < self.nth + self.times)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fault:
     """One fault, and the calls that meet it."""
 

@@ -1,9 +1,9 @@
 """A press of a button, or a modal that was sent off, and what came of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.message import Author
 
 PING, COMPONENT, MODAL_SUBMIT = 1, 3, 5
@@ -12,7 +12,7 @@ ANSWER_WITHIN_S = 3.0
 TOKEN_LIVES_S = 900.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Interaction:
     """One interaction.
 

@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.call import NO_CONTENT, Call, Reply
 from turnkeeper.infrastructure.discord_double.component_rules import modal_errors
 from turnkeeper.infrastructure.discord_double.form_rules import one_of

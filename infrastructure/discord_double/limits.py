@@ -1,11 +1,12 @@
 """How often what may be called."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from turnkeeper.domain.frozen import frozen, replace
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Window:
     """So many calls in so long."""
 
@@ -13,7 +14,7 @@ class Window:
     per_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """All limits.
 

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.problem import FormError
 
 KINDS = ("users", "roles", "everyone")
@@ -17,7 +17,7 @@ _ROLE = re.compile(r"<@&(\d+)>")
 _EVERYONE = re.compile(r"@(everyone|here)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pings:
     """Who is notified."""
 

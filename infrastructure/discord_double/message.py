@@ -1,10 +1,10 @@
 """What is said in a channel, by whom, and what became of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.mentions import NOBODY, Pings
 
 Json = Mapping[str, Any]
@@ -17,7 +17,7 @@ SUPPRESS_NOTIFICATIONS = 1 << 12
 COMPONENTS_V2 = 1 << 15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Author:
     """Who says something.
 
@@ -32,7 +32,7 @@ class Author:
     avatar: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """One message as people see it.
 
@@ -61,7 +61,7 @@ class Message:
     application_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Deletion:
     """A message that is gone."""
 

@@ -1,9 +1,9 @@
 """The form of a message: what may be sent, and what a send or an edit makes of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.component_rules import (
     INTERACTIVE,
     legacy_errors,
@@ -33,7 +33,7 @@ MOST_NONCE = 25
 SETTABLE = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS | COMPONENTS_V2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """What a form says, checked."""
 

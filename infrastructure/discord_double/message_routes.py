@@ -1,9 +1,9 @@
 """Messages of the bot: send, read, edit."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.call import Call, Reply
 from turnkeeper.infrastructure.discord_double.channel_routes import (
     need,

@@ -1,7 +1,8 @@
 """Where things are said: channels, threads, webhooks, and what the bot may do there."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from turnkeeper.domain.frozen import frozen
 
 Permission = Literal[
     "VIEW_CHANNEL",
@@ -26,7 +27,7 @@ ALL: frozenset[Permission] = frozenset(
 TEXT, DM, THREAD = 0, 1, 11
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Channel:
     """A channel, a direct conversation or a thread.
 
@@ -57,7 +58,7 @@ class Channel:
         return "SEND_MESSAGES_IN_THREADS" if self.is_thread else "SEND_MESSAGES"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Webhook:
     """An incoming webhook.
 

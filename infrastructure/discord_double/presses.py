@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 import requests
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.interaction import (
     ANSWER_WITHIN_S,
     COMPONENT,
@@ -29,7 +29,7 @@ from turnkeeper.infrastructure.discord_double.state import State
 TOKEN_BYTES = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Heard:
     """What the application's endpoint said.
 

@@ -1,13 +1,14 @@
 """What Discord refuses with: status, code and words."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from turnkeeper.domain.frozen import frozen
 
 Place = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class FormError:
     """One fault of a form.
 
@@ -20,7 +21,7 @@ class FormError:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Problem:
     """One refusal."""
 

@@ -1,15 +1,16 @@
 """Signatures of interactions, good ones and others."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from turnkeeper.domain.frozen import frozen
 
 Manner = Literal["honest", "forged", "stale", "truncated", "unsigned", "replayed"]
 STALE_S = 3600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Signed:
     """A body, and the headers that vouch for it."""
 

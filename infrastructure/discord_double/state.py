@@ -2,9 +2,9 @@
 
 import secrets
 import threading
-from dataclasses import replace
 
 from turnkeeper.application.ports.clock import Clock
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.interaction import Interaction
 from turnkeeper.infrastructure.discord_double.message import Author, Deletion, Message, Remover
 from turnkeeper.infrastructure.discord_double.places import Channel, Permission, Webhook

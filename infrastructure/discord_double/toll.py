@@ -1,9 +1,9 @@
 """What each call costs: its buckets, and the headers that tell of them."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.buckets import Buckets, Standing
 from turnkeeper.infrastructure.discord_double.call import Call, Route
 from turnkeeper.infrastructure.discord_double.fault import RateLimited
@@ -25,7 +25,7 @@ INVALID = ("invalid",)
 CLAIMED_RESET_S = 1.5  # of a bucket that is not the one that was hit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Charge:
     """What a call has cost.
 

@@ -1,11 +1,11 @@
 """The wall's words for the double, to which every request is one of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord_double.problem import INVALID_JSON
 from turnkeeper.infrastructure.wall.answer import Answer
 from turnkeeper.infrastructure.wall.dialect import Asked, Kind, Rendered
@@ -13,7 +13,7 @@ from turnkeeper.infrastructure.wall.dialect import Asked, Kind, Rendered
 NO_STREAM = "the Discord double streams nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DiscordDialect:
     """Lets the wall ask its script about each request, whatever its path."""
 

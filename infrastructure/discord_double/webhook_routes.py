@@ -2,9 +2,9 @@
 
 import secrets
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.discord_double.call import NO_CONTENT, Call, Reply
 from turnkeeper.infrastructure.discord_double.channel_routes import (
     need,

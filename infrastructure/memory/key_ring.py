@@ -1,6 +1,6 @@
 """Lends, books and saves keys in the memory of one process."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from threading import Lock
@@ -9,6 +9,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault, NoneFree, SavedKey
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import VaultError
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import (
     IN_FLIGHT_S,

@@ -1,12 +1,12 @@
 """Keeps settings in the memory of one process."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import count
 from threading import Lock
 
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.settings import (
@@ -23,7 +23,7 @@ from turnkeeper.infrastructure.stored_refs import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Saved:
     """What an owner has set, and the references of its chain; models in it are only pointers."""
 

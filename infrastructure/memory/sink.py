@@ -1,7 +1,7 @@
 """A sink whose channel is in memory: what people would see can be looked at."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from datetime import UTC, datetime
 from itertools import count
 from threading import Lock
@@ -9,6 +9,7 @@ from threading import Lock
 from turnkeeper.application.ports.sink import Sink, Spoken, Target
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.finish import FallbackNotice
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 
@@ -17,7 +18,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """A message in a channel.
 

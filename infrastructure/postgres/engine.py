@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -10,6 +9,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, exc
 
 from turnkeeper.domain.errors import StoreUnavailable
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.postgres.address import address, place
 from turnkeeper.infrastructure.postgres.connection import BoundedConnection, has_hung_up
 from turnkeeper.infrastructure.postgres.errors import WAY_OUT, first_line, store_errors
@@ -22,7 +22,7 @@ class Commit(Enum):
     ASYNCHRONOUS = "off"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EngineLimits:
     """How long an engine waits for what.
 

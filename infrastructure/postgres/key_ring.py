@@ -1,6 +1,5 @@
 """Lends and books keys in Postgres."""
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine
@@ -8,6 +7,7 @@ from sqlalchemy import Engine
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import StoreUnavailable, VaultError
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import Booking, BookNeutral, KeyId, Lease, NothingFree, RotationPool
 from turnkeeper.infrastructure.postgres.key_booking import NEUTRAL, sql_of, values_of
@@ -24,7 +24,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 Values = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Wish:
     """What is to be lent; `shut` are the keys that did not open."""
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.postgres.connection import BoundedConnection
 from turnkeeper.infrastructure.postgres.errors import store_errors
 
@@ -28,7 +29,7 @@ def squeezed(*parts: str) -> str:
     return re.sub(r" ?([(),=<>+*|]) ?", r"\1", " ".join(" ".join(parts).split()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Statement:
     """One statement in the driver's own form, with ``%(name)s`` for values."""
 

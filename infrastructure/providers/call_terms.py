@@ -1,10 +1,9 @@
 """What holds for all requests of one call to a provider; for all adapters of providers."""
 
-from dataclasses import dataclass, replace
-
 from turnkeeper.application.ports.runner import Cancelled, Stop
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.http import HttpError, HttpErrorKind
 from turnkeeper.infrastructure.providers.provider_errors import http_failure
@@ -12,7 +11,7 @@ from turnkeeper.infrastructure.providers.provider_errors import http_failure
 LONGEST_READ_S = 600.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CallTerms:
     """With whose key, until when, and by whose rules.
 

@@ -3,10 +3,10 @@
 Source: the providers' API references; their answers as recorded.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint
 
 MAX_TOKENS = "max_tokens"
@@ -19,7 +19,7 @@ _NONE_OR_HIGH = (("low", "high"), ("medium", "high"))
 _MOST_ADDRESSES = 1_024  # whose dialect is remembered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dialect:
     """One provider's way of speaking it; what is not said is the common way.
 

@@ -4,9 +4,9 @@ Source: the providers' API references.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.providers import anthropic, anthropic_request, gemini
 from turnkeeper.infrastructure.providers.dialects import DIALECTS
@@ -37,7 +37,7 @@ def _same(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ListSource:
     """One provider's list.
 

@@ -1,13 +1,14 @@
 """One call to a provider in its own form, up to the terminal event; for all such adapters."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import orjson
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest, HttpStream
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
@@ -30,7 +31,7 @@ Hints = tuple[tuple[str, str], ...]
 _HEADERS = (("Content-Type", "application/json"), ("Accept", "text/event-stream"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """A request that can do without some of its fields.
 

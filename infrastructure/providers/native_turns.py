@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -20,13 +19,14 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
     VideoPart,
 )
+from turnkeeper.domain.frozen import frozen
 
 _OPENING = TextPart(text="(the conversation begins)")
 _GO_ON = TextPart(text="(go on)")
 _UNSEEN_VIDEO = "[a video is here, which this model cannot see]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Turn:
     """What one side says before the other does.
 
@@ -49,7 +49,7 @@ class Turn:
         return tuple(part for part in self.parts if not isinstance(part, ToolResultPart))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Dialogue:
     """A conversation in turns.
 

@@ -1,13 +1,13 @@
 """NovelAI: its story models by its own text API, its chat models by the one in OpenAI's shape."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.http import HttpClient

@@ -4,8 +4,8 @@ Source: NovelAI's API documentation; an answer as clients of it describe it.
 """
 
 import re
-from dataclasses import dataclass
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.stream import Finished, FinishReason
 from turnkeeper.infrastructure.providers.native_answer import Document, NativeAnswer
 from turnkeeper.infrastructure.providers.speaker import Speaker
@@ -13,7 +13,7 @@ from turnkeeper.infrastructure.providers.speaker import Speaker
 _SENTENCE_END = re.compile(r"[.!?…。！？]+[\"'”’»)\]*_]*(?=\s|$)|\n")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Expected:
     """What was asked for, as the answer does not say why it ended.
 

@@ -4,10 +4,10 @@ Source: NovelAI's documentation of its models; what clients of its API send.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import ImagePart, Part, TextPart, ToolResultPart
+from turnkeeper.domain.frozen import replace
 from turnkeeper.infrastructure.providers.native_turns import Turn, dialogue_of
 
 USER = "User:"

@@ -4,7 +4,6 @@ Source: NovelAI's documentation of its plans; its API documentation of /user/sub
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from hashlib import blake2b
 from secrets import token_bytes
 from threading import Lock
@@ -13,6 +12,7 @@ from typing import Any
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.runner import Runner, StillRunning, Stop, Work
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest
 
@@ -37,7 +37,7 @@ _MOST_BYTES = 65_536
 _HEADERS = (("Accept", "application/json"),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Plan:
     """What an account pays for; None is not known."""
 
@@ -45,7 +45,7 @@ class _Plan:
     context_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Known:
     plan: _Plan
     until_s: float

@@ -1,13 +1,13 @@
 """Providers that speak OpenAI's chat completions, and endpoints that people name themselves."""
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
@@ -33,7 +33,7 @@ _TRAILER_BYTES = 262_144
 _BASE_HEADERS = (("Content-Type", "application/json"), ("Accept", "text/event-stream"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Attribution:
     """The app that a gateway counts the calls for.
 

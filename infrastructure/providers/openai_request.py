@@ -1,13 +1,14 @@
 """A call as a request for OpenAI's chat completions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import orjson
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import ToolSpec
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
 from turnkeeper.infrastructure.providers.openai_messages import messages_of
@@ -18,7 +19,7 @@ PATH = "/chat/completions"
 _FIXED = frozenset({"model", "messages", "stream", "tools"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenAIRequest:
     """Where a call goes, and with what body.
 

@@ -1,10 +1,11 @@
 """Who answers a call; for all adapters of providers."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from turnkeeper.domain.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen
 class Speaker:
     """Who answers, and what is needed to understand its errors.
 

@@ -1,12 +1,12 @@
 """Models that write their tool calls as text, asked like all others."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from uuid import uuid4
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import (
     Finished,

@@ -1,7 +1,6 @@
 """One turn's spans, made of its events once it is over."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
@@ -27,6 +26,7 @@ from turnkeeper.domain.events import (
     TurnStarted,
     Waited,
 )
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.infrastructure.journal_codec import name_of
 from turnkeeper.infrastructure.telemetry import genai
@@ -51,7 +51,7 @@ SHOWN = (
 Attributes = Mapping[str, AttributeValue]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PastTurn:
     """A turn that is over.
 

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import cleandoc
 from types import MappingProxyType
+
+from turnkeeper.domain.frozen import frozen
 
 _SECTION = re.compile(
     r"^(Args|Arguments|Attributes|Examples?|Notes?|Raises|Returns|Source|Yields):[ \t]*$",
@@ -16,7 +18,7 @@ _ENTRY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Docstring:
     """A docstring in Google's style.
 

@@ -1,11 +1,11 @@
 """What a tool returned or raised, as the model is told it."""
 
 import json
-from dataclasses import replace
 
 import orjson
 from pydantic_core import to_json
 
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.tools import ToolDone, ToolFailed, ToolResult
 

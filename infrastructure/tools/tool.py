@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from turnkeeper.application.ports.tools import ToolUse
 from turnkeeper.domain.conversation import ToolSpec
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.tools import ToolRules
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.tools.arguments import ArgumentsError, read, unwrapped
@@ -24,7 +24,7 @@ def always(request: TurnRequest) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Tool:
     """A tool with its schema, its rules and what runs it.
 

@@ -1,9 +1,9 @@
 """The steps in which bytes leave the wall, and the HTTP around an answer; all of it pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http.client import responses
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.answer import Answer, Pairs
 from turnkeeper.infrastructure.wall.behaviour import Cut, Framing
 from turnkeeper.infrastructure.wall.dialect import Asked, Dialect
@@ -11,7 +11,7 @@ from turnkeeper.infrastructure.wall.dialect import Asked, Dialect
 LAST_CHUNK = b"0\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Send:
     """One write; `tokens` is how many of the answer's tokens are in it."""
 
@@ -19,14 +19,14 @@ class Send:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pause:
     """Silence; None for ever."""
 
     for_s: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Leave:
     """The connection ends."""
 
@@ -36,7 +36,7 @@ class Leave:
 Act = Send | Pause | Leave
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Voice:
     """In which words one request is answered."""
 

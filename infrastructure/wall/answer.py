@@ -1,8 +1,9 @@
 """A whole answer as a value, whatever the dialect that renders it."""
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from turnkeeper.domain.frozen import frozen
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -10,7 +11,7 @@ NO_PAIRS: Pairs = ()
 WORD = re.compile(r"\S+\s*|\s+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage:
     """The counts an answer reports."""
 
@@ -20,7 +21,7 @@ class Usage:
     cached_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ToolCall:
     """A call the answer asks for.
 
@@ -40,7 +41,7 @@ class ToolCall:
         return 1 + len(self.arguments)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """A whole answer: reasoning, then text, then tool calls, each piece an event.
 

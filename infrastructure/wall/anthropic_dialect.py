@@ -4,12 +4,12 @@ Source: Anthropic's reference of the Messages API; answers as recorded.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.answer import Answer, Usage
 from turnkeeper.infrastructure.wall.dialect import Asked, Kind, Rendered
 
@@ -35,7 +35,7 @@ STOPS: Mapping[str, str] = {
 Block = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AnthropicDialect:
     """Messages as Anthropic streams them, in blocks of thinking, text and calls.
 

@@ -1,9 +1,9 @@
 """What the wall can do with one request: an answer, or one of these, one class a fault."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.answer import NO_PAIRS, SIXTY_TOKENS, Answer, Pairs
 
 Cut = Literal["close", "reset"]
@@ -12,7 +12,7 @@ Framing = Literal["chunked", "close", "length"]
 HALF_AN_EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"unfin\n\n'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Refuse:
     """An answer that is not 200.
 
@@ -25,12 +25,12 @@ class Refuse:
     headers: Pairs = NO_PAIRS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reset:
     """The connection is reset before the headers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CutAfter:
     """An answer that breaks off.
 
@@ -51,7 +51,7 @@ class CutAfter:
             raise ValueError("CutAfter cannot end a body before the headers; use close or reset")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Stall:
     """Silence within an answer.
 
@@ -70,7 +70,7 @@ class Stall:
         _check_place("Stall.after_tokens", self.after_tokens, self.of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class CommentsOnly:
     """Headers, then keep-alive comments and no content.
 
@@ -89,7 +89,7 @@ class CommentsOnly:
             raise ValueError(f"CommentsOnly.every_s is {self.every_s}; it must be above 0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Malformed:
     """Bytes that no answer should have, put between its events.
 
@@ -106,7 +106,7 @@ class Malformed:
         _check_place("Malformed.after_tokens", self.after_tokens, self.of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class InBandError:
     """A provider's error as an event of a 200 stream, which then ends.
 
@@ -123,7 +123,7 @@ class InBandError:
         _check_place("InBandError.after_tokens", self.after_tokens, self.of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Drip:
     """One token each `gap_s`, for ever.
 
@@ -140,14 +140,14 @@ class Drip:
             raise ValueError(f"Drip.gap_s is {self.gap_s}; it must be above 0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BigEvent:
     """An answer of one event whose text has `size_bytes`; None for an event that never ends."""
 
     size_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Replay:
     """A recorded response.
 

@@ -4,8 +4,8 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.acts import Voice
 from turnkeeper.infrastructure.wall.behaviour import Behaviour, Refuse, Replay
 from turnkeeper.infrastructure.wall.dialect import Asked, Dialect
@@ -19,7 +19,7 @@ JSON = (("Content-Type", "application/json"),)
 NOTHING = Asked(model="", streamed=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class House:
     """What all connections of a wall share."""
 
@@ -29,7 +29,7 @@ class House:
     closing: threading.Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Route:
     """Whose request it is; `asked` is None beside the chat routes."""
 

@@ -1,12 +1,12 @@
 """What bytes an answer is made of: the OpenAI-compatible chat-completions dialect."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import orjson
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.answer import Answer, ToolCall, Usage
 
 Kind = Literal["text", "reasoning"]
@@ -21,7 +21,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """What a request on one of the dialect's chat routes asks for."""
 
@@ -29,7 +29,7 @@ class Asked:
     streamed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rendered:
     """An answer's body in the pieces in which it may be sent.
 
@@ -77,7 +77,7 @@ class Dialect(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class OpenAiDialect:
     """Chat completions as OpenAI and those who follow it stream them.
 

@@ -1,10 +1,11 @@
 """What a fault is, how a turn ends that meets it, and the answers that go with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.policy import ContentFilterPolicy, TimeLimits
 from turnkeeper.infrastructure.wall.answer import Answer, Usage
@@ -29,7 +30,7 @@ BRISK = TimeLimits(first_progress_s=0.4, silence_s=0.4, settle_s=1.0)
 """For silences, which last as long as real ones, and are left early."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """How a turn ended.
 
@@ -53,7 +54,7 @@ class Verdict:
     shrinks: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Fault:
     """One fault, met in one turn.
 
@@ -84,7 +85,7 @@ class Fault:
         return self.primary[family] if isinstance(self.primary, Mapping) else self.primary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outage:
     """The primary is away for a while, and turns go on, one after the other.
 

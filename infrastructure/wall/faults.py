@@ -5,10 +5,10 @@ family of the dialect; how the turn ends does not. Values only: whoever runs the
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.infrastructure.wall.answer import Answer

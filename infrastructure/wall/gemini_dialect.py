@@ -5,12 +5,12 @@ Source: Google's reference of generateContent; answers as recorded.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.wall.answer import Answer, ToolCall, Usage
 from turnkeeper.infrastructure.wall.dialect import Asked, Kind, Rendered
 
@@ -34,7 +34,7 @@ FINISHES: Mapping[str, str] = {
 _METHOD = re.compile(r"/models/(?P<model>[^/:]+):(?P<streams>stream)?[gG]enerateContent")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class GeminiDialect:
     """Contents as the Gemini API streams them. A call comes whole, and so is one token.
 

@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from turnkeeper.domain.frozen import frozen
 
 
 class Sent:
@@ -25,7 +27,7 @@ class Sent:
         self.over = threading.Event()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Seen:
     """One request as it came in.
 

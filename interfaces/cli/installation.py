@@ -3,11 +3,11 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
 
 if TYPE_CHECKING:  # imported where they are used, so that help is there at once
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # imported where they are used, so that help is there at once
     from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Installation:
     """Where to find it; None is what the environment says.
 

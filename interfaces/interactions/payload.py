@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.press import MAX_BUTTON_CHARS, PREFIX, Press
 
 PING, COMPONENT, MODAL_SUBMIT = 1, 3, 5
@@ -20,7 +20,7 @@ class NotAnswered(ValueError):
     """It is no interaction, or one of a kind that is not answered here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=False)
 class Ping:
     """Discord asks whether anybody is there."""
 

@@ -1,0 +1,159 @@
+"""`frozen` declares a value: a dataclass with slots whose instances never change.
+
+It makes what ``@dataclass(frozen=True, slots=True)`` makes, and in less time: that one sets each
+field by a call, and compiles six functions for every class. Here an instance is filled while it is
+of an open twin class with the same slots, and then becomes one of its own; what this takes is
+compiled when a class is first used.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+else:
+
+    def replace(value, /, **changes):
+        """A copy of a value, or of any dataclass, with other fields; checked as a new one is."""
+        try:
+            copied = value.__replace__
+        except AttributeError:
+            return dataclasses.replace(value, **changes)
+        return copied(**changes)
+
+
+T = TypeVar("T")
+
+
+@overload
+def frozen(kind: type[T], /) -> type[T]: ...
+@overload
+def frozen(*, kw_only: bool) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def frozen(
+    kind: type[T] | None = None, /, *, kw_only: bool = True
+) -> type[T] | Callable[[type[T]], type[T]]:
+    """Declare a class of values, whose fields are given by name unless it says otherwise.
+
+    It has no parent and no children, and whoever makes one gives all of its fields.
+    """
+    if kind is None:
+        return lambda one: _declared(one, kw_only)
+    return _declared(kind, kw_only)
+
+
+def _declared(kind: type[T], kw_only: bool) -> type[T]:
+    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
+    made.__dataclass_params__.frozen = True
+    made.__new__ = staticmethod(_first)
+    made.__setattr__, made.__delattr__ = _refuse, _refuse
+    made.__reduce__ = _reduced
+    if made.__repr__ is object.__repr__:
+        made.__repr__ = _shown
+    return made  # type: ignore[no-any-return]
+
+
+def _refuse(_self: object, name: str, *_value: object) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}: a value does not change")
+
+
+def _shown(self: Any) -> str:
+    given = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    return f"{type(self).__qualname__}({given})"
+
+
+def _reduced(self: Any) -> tuple[object, ...]:
+    """What copying and pickling take."""
+    return _again, (type(self), {one.name: getattr(self, one.name) for one in fields(self)})
+
+
+def _again(kind: type[T], given: dict[str, Any]) -> T:
+    return kind(**given)
+
+
+# ── what is compiled ────────────────────────────────────────────────────────────────────────
+
+
+_SOURCE = """
+def made(_kind, {parameters}):
+    _self = _allocated(_open)
+    {filled}
+    _self.__class__ = _kind
+    {checked}
+    return _self
+
+def changed(_old, {changes}):
+    _self = _allocated(_open)
+    {copied}
+    _self.__class__ = _old.__class__
+    {checked}
+    return _self
+
+def equals(_self, _other):
+    if _other.__class__ is not _self.__class__:
+        return NotImplemented
+    return {own} == {other}
+
+def hashed(_self):
+    return hash({own})
+"""
+
+
+def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
+    """Make the first instance of a class."""
+    _compile(kind)
+    return kind.__new__(kind, *values, **named)
+
+
+def _compile(kind: Any) -> None:
+    """Give a class the functions that name its fields."""
+    known = fields(kind)
+    names: dict[str, Any] = {
+        "_absent": MISSING,
+        "_allocated": object.__new__,
+        "_open": type(kind.__name__, (), {"__slots__": kind.__slots__}),
+        **{f"_default_{one.name}": one.default for one in known},
+        **{f"_factory_{one.name}": one.default_factory for one in known},
+    }
+    exec(_source(known, hasattr(kind, "__post_init__")), names)  # noqa: S102 - fields' names alone
+    kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
+    kind.__replace__ = names["changed"]
+    names["made"].__qualname__ = kind.__qualname__
+    kind.__new__ = staticmethod(names["made"])
+
+
+def _source(known: tuple[Field[Any], ...], checks: bool) -> str:
+    all_names = [one.name for one in known]
+    compared = [one.name for one in known if one.compare]
+    return _SOURCE.format(
+        parameters=_parameters(known),
+        changes=", ".join(["*", *(f"{one}=_absent" for one in all_names)]) if known else "",
+        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
+        copied="; ".join(
+            f"_self.{one} = _old.{one} if {one} is _absent else {one}" for one in all_names
+        )
+        or "pass",
+        checked="_self.__post_init__()" if checks else "pass",
+        own=f"({''.join(f'_self.{one}, ' for one in compared)})",
+        other=f"({''.join(f'_other.{one}, ' for one in compared)})",
+    )
+
+
+def _parameters(known: tuple[Field[Any], ...]) -> str:
+    positional = [_parameter(one) for one in known if not one.kw_only]
+    named = [_parameter(one) for one in known if one.kw_only]
+    return ", ".join([*positional, *(["*", *named] if named else [])])
+
+
+def _parameter(one: Field[Any]) -> str:
+    if one.default_factory is not MISSING:
+        return f"{one.name}=_absent"
+    return one.name if one.default is MISSING else f"{one.name}=_default_{one.name}"
+
+
+def _given(one: Field[Any]) -> str:
+    if one.default_factory is MISSING:
+        return one.name
+    return f"_factory_{one.name}() if {one.name} is _absent else {one.name}"

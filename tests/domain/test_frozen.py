@@ -1,0 +1,136 @@
+"""A value does what a frozen dataclass does."""
+
+import copy
+import dataclasses
+import pickle
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnkeeper.domain.frozen import frozen, replace
+
+
+@frozen
+class Apple:
+    weight_g: int
+    sort: str = "Boskop"
+    spots: tuple[int, ...] = field(default=(), repr=False)
+    notes: list[str] = field(default_factory=list, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    weight_g: int
+    sort: str = "Boskop"
+    spots: tuple[int, ...] = field(default=(), repr=False)
+    notes: list[str] = field(default_factory=list, compare=False)
+
+
+@frozen(kw_only=False)
+class Pair:
+    left: int
+    right: int = 2
+
+
+@frozen
+class Nothing:
+    pass
+
+
+@frozen
+class Positive:
+    number: int
+    double: int = 0
+
+    def __post_init__(self) -> None:
+        if self.number <= 0:
+            raise ValueError(f"number is {self.number}: it must be above 0")
+        object.__setattr__(self, "double", 2 * self.number)
+
+
+some_fields = st.fixed_dictionaries(
+    {"weight_g": st.integers(1, 3)},
+    optional={
+        "sort": st.sampled_from("ab"),
+        "spots": st.tuples(st.integers(1, 2)),
+        "notes": st.just(["x"]),
+    },
+)
+
+
+@given(some_fields, some_fields)
+def test_it_equals_and_hashes_as_a_dataclass_does(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    values, models = (Apple(**one), Apple(**other)), (Model(**one), Model(**other))
+    assert (values[0] == values[1]) is (models[0] == models[1])
+    assert [hash(value) for value in values] == [hash(model) for model in models]
+    assert [asdict(value) for value in values] == [asdict(model) for model in models]
+    changed, as_expected = replace(values[0], **other), replace(models[0], **other)
+    assert repr(changed) == repr(as_expected).replace("Model", "Apple")
+    assert changed == dataclasses.replace(values[0], **other)
+
+
+def test_it_is_a_dataclass_with_slots() -> None:
+    kind: Any = Apple
+    assert is_dataclass(kind)
+    assert [one.name for one in fields(Apple)] == ["weight_g", "sort", "spots", "notes"]
+    assert not hasattr(Apple(weight_g=1), "__dict__")
+    assert type(Apple(weight_g=1)) is Apple
+
+
+def test_each_value_gets_a_default_of_its_own() -> None:
+    assert Apple(weight_g=1).notes is not Apple(weight_g=1).notes
+
+
+@pytest.mark.parametrize("name", ["weight_g", "unknown"])
+def test_it_does_not_change(name: str) -> None:
+    apple = Apple(weight_g=1)
+    with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+        setattr(apple, name, 2)
+    with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+        delattr(apple, name)
+    assert apple == Apple(weight_g=1)
+
+
+def test_a_value_of_another_class_is_another_value() -> None:
+    apple, model, nothing = Apple(weight_g=1), Model(weight_g=1), Nothing()
+    assert len({apple, Apple(weight_g=1), model, nothing, Nothing()}) == 3
+
+
+def test_fields_are_given_by_name_unless_the_class_says_otherwise() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        Apple(1)  # type: ignore[call-arg]
+    assert Pair(1) == Pair(left=1, right=2)
+    match Pair(1, 3):
+        case Pair(left, right):
+            assert (left, right) == (1, 3)
+
+
+def test_what_is_missing_or_unknown_is_named() -> None:
+    with pytest.raises(TypeError, match=r"Apple\(\) missing .* 'weight_g'"):
+        Apple()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'colour'"):
+        Apple(weight_g=1, colour="red")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'colour'"):
+        replace(Apple(weight_g=1), colour="red")  # type: ignore[call-arg]
+
+
+def test_a_copy_is_checked_as_a_new_one_is() -> None:
+    assert replace(Positive(number=1), number=2).double == 4
+    with pytest.raises(ValueError, match="number is -1"):
+        replace(Positive(number=1), number=-1)
+    with pytest.raises(ValueError, match="number is 0"):
+        Positive(number=0)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
+def test_it_is_copied_and_pickled(again: Any) -> None:
+    apple = Apple(weight_g=1, notes=["sweet"])
+    assert again(apple) == apple
+    assert again(apple).notes == ["sweet"]

@@ -1,123 +1,152 @@
-"""``python -m benchmarks.scale``: a turn costs the same however many keys and events are kept.
+"""``python -m benchmarks.scale [EVENTS]``: a turn costs the same however much is kept.
 
-On the embedded Postgres. The keys are of the turn's own pool, or of other servers; the events of
-turns that are over.
+Two databases of one embedded Postgres: a small one, and one that grows. Turns on both are measured
+in turn, so that whatever else the machine does is on both sides. The plans of a turn's statements
+on the large one are written to `results/plans`.
 """
 
-import statistics
+import os
+import sys
 import tempfile
 import time
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from sqlalchemy import text
+import psycopg
+from sqlalchemy import Connection, make_url
 
 from benchmarks.happy_turn import HappyTurn
+from benchmarks.large_tables import add_events, add_keys, add_owners, rest_keys, settle
+from benchmarks.plans import keep_plans, noted, plans
 from benchmarks.results_file import Table, keep
 from benchmarks.run import messages
+from benchmarks.timing import paired
 from benchmarks.wall_process import walled
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
+from turnkeeper.infrastructure.master_secrets import local_secret
 from turnkeeper.infrastructure.postgres.engine import EngineLimits, create_engine_for
+from turnkeeper.infrastructure.vault import AesGcmVault
 
-ONE_POOL = "10,000 keys in one pool"  # each lease looks at all of its pool: not flat, and known
-AGAIN = "1 key, 1,000,000 events, at the end"
-PATIENT = EngineLimits(statement_s=300.0, silence_s=310.0)
-WITHOUT_DISK = {"fsync": "off"}  # its moods would hide what is measured
-ROUNDS, TURNS, WARM_UP = 5, 120, 60
+PATIENT = EngineLimits(statement_s=3600.0, silence_s=3610.0)
+# The disk's and the cleaner's moods would hide what is measured.
+CALM = {"fsync": "off", "autovacuum": "off", "max_wal_size": "8GB"}
+POOL = "custom:1"
+OWNERS, EVENTS = 1_000_000, 1_000_000
+FALLBACKS = (1, 10, 50)
+ROUNDS, TURNS, WARM_UP = 7, 60, 60
 ALLOWED = 1.2
 
-# Copies of the first key. They do not open, and are never tried: all were used more than it.
-KEYS = """
-INSERT INTO provider_keys (owner, provider, id, sealed, key_version, hint, fingerprint)
-SELECT owner || CASE WHEN :elsewhere THEN '-' || n ELSE '' END, provider, id + n, sealed,
-    key_version, 'copy', decode(md5(CAST(n AS text)), 'hex')
-FROM provider_keys, generate_series(CAST(:first AS int), CAST(:last AS int)) AS n
-WHERE owner = 'server:bench' AND hint <> 'copy'
-"""
-STATES = """
-INSERT INTO key_state (owner, provider, key_id, is_main, usage_count)
-SELECT owner, provider, id, FALSE, 1000000 FROM provider_keys k
-WHERE NOT EXISTS (
-    SELECT 1 FROM key_state s
-    WHERE s.owner = k.owner AND s.provider = k.provider AND s.key_id = k.id)
-"""
-EVENTS = """
-INSERT INTO turn_events (server, turn_id, seq, at_s, kind, data, written_at)
-SELECT 'server:' || n % 500, md5(CAST(n / 12 AS text)), n % 12, 0.5, 'KeyLeased',
-    '{}',
-    now() - interval '1 day'
-FROM generate_series(1, 1000000) AS n
-"""
 
-
-def a_turn_us(ours: HappyTurn) -> float:
-    """The median of many turns, of the quietest round."""
-    medians = []
-    for _ in range(ROUNDS):
-        taken = []
-        for _ in range(TURNS):
-            began_s = time.perf_counter()
-            ours.turn()
-            taken.append(time.perf_counter() - began_s)
-        medians.append(statistics.median(taken))
-    return min(medians) * 1e6
-
-
-def measured(folder: Path) -> Table:
-    """A turn's time, each time with more in the tables."""
+def measured(folder: Path, events: int) -> Table:
+    """How many times a turn on the small database one on the large takes, each time larger."""
     table: Table = {}
     with ExitStack() as stack:
         url = stack.enter_context(walled())
-        server = EmbeddedPostgres(folder, settings=WITHOUT_DISK)
+        server = EmbeddedPostgres(folder, settings=CALM)
         stack.callback(server.stop)
-        engine = create_engine_for(server.start(), pool_size=1, limits=PATIENT)
-        database = stack.enter_context(engine.connect())
-        ours = stack.enter_context(
-            closing(HappyTurn(url, ("answers",), messages(9), data_dir=folder, store="postgres"))
+        small_url = server.start()
+        large_url = _database(small_url, "large")
+        small, large = (
+            stack.enter_context(closing(_on(one, url, folder))) for one in (small_url, large_url)
         )
-        for _ in range(WARM_UP):
-            ours.turn()
+        database, beside = (stack.enter_context(_connected(one)) for one in (large_url, small_url))
+        vault = AesGcmVault(local_secret(folder))
 
-        def add_keys(first: int, last: int, *, elsewhere: bool = False) -> None:
-            values = {"first": first, "last": last, "elsewhere": elsewhere}
-            database.execute(text(KEYS), values)
-            database.execute(text(STATES))
-            database.execute(text("ANALYZE"))
+        def note(name: str, grow: Callable[[], None]) -> None:
+            began_s = time.perf_counter()
+            grow()
+            for one in (database, beside):
+                settle(one)
+            grown_s = time.perf_counter() - began_s
+            for _ in range(WARM_UP):
+                small.turn(), large.turn()
+            table[name] = paired(small.turn, large.turn, rounds=ROUNDS, turns=TURNS)
+            _say(name, table[name], f"grown in {grown_s:.0f} s")
 
-        def note(name: str) -> None:
-            table[name] = {"us": a_turn_us(ours)}
-            print(f"{name:44}{table[name]['us']:10.0f}", flush=True)
-
-        add_keys(1, 1)
-        note("2 keys")
-        add_keys(100_000, 110_000, elsewhere=True)
-        note("2 keys, 10,000 of other servers")
-        database.execute(text(EVENTS))
-        for calm in ("VACUUM ANALYZE", "CHECKPOINT"):
-            database.execute(text(calm))
-        note("2 keys, 1,000,000 events")
-        add_keys(2, 99)
-        note("100 keys, 1,000,000 events")
-        add_keys(100, 9_999)
-        note(ONE_POOL)
-        database.execute(text("DELETE FROM provider_keys WHERE hint = 'copy'"))
-        database.execute(text("VACUUM ANALYZE"))
-        note(AGAIN)
+        note("the same", lambda: None)
+        note(f"{OWNERS:,} servers", lambda: add_owners(database, OWNERS))
+        note(f"and {events:,} events", lambda: add_events(database, events))
+        note("and 100 keys in the pool", lambda: add_keys(database, vault, POOL, _ids(2, 100)))
+        note("and 10,000 keys in it", lambda: add_keys(database, vault, POOL, _ids(100, 10_000)))
+        _keep_plans(large, large_url)
+        note("5,000 of which rest", lambda: rest_keys(database, _ids(5_000, 10_000)))
     return table
+
+
+def with_fallbacks(folder: Path) -> Table:
+    """How many times a turn with one fallback one with more takes; the primary answers."""
+    table: Table = {}
+    with walled() as url, closing(_in_memory(1, url, folder)) as few:
+        for many in FALLBACKS:
+            with closing(_in_memory(many, url, folder)) as more:
+                for _ in range(WARM_UP):
+                    few.turn(), more.turn()
+                name = f"{many} fallback{'s' if many > 1 else ''}, memory store"
+                table[name] = paired(few.turn, more.turn, rounds=ROUNDS, turns=TURNS)
+                _say(name, table[name])
+    return table
+
+
+def _ids(first: int, last: int) -> range:
+    return range(10_000_000 + first, 10_000_000 + last)
+
+
+def _database(url: str, name: str) -> str:
+    plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return make_url(url).set(database=name).render_as_string(hide_password=False)
+
+
+@contextmanager
+def _connected(url: str) -> Iterator[Connection]:
+    engine = create_engine_for(url, pool_size=1, limits=PATIENT)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def _on(database_url: str, url: str, folder: Path) -> HappyTurn:
+    return HappyTurn(
+        url,
+        ("answers",),
+        messages(9),
+        data_dir=folder,
+        store="postgres",
+        database_url=database_url,
+    )
+
+
+def _in_memory(fallbacks: int, url: str, folder: Path) -> HappyTurn:
+    return HappyTurn(url, ("answers",) * (1 + fallbacks), messages(9), data_dir=folder)
+
+
+def _keep_plans(large: HappyTurn, url: str) -> None:
+    with noted() as sent:
+        large.turn()
+    plain = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    keep_plans("turn", plans(plain, sent))
+
+
+def _say(name: str, row: dict[str, float], more: str = "") -> None:
+    print(
+        f"{name:32}{row['small_us']:10.0f}{row['large_us']:10.0f}{row['ratio']:8.2f}"
+        f"   {row['least']:.2f}-{row['most']:.2f}  {more}"
+    )
+    sys.stdout.flush()
 
 
 def main() -> None:
     """Measure, print a table, keep the figures, and fail where a turn's cost grows."""
-    print(f"{'a turn with so much in the database':44}{'wall µs':>10}")
+    events = int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else EVENTS
+    print(f"{'a turn with more':32}{'small µs':>10}{'large µs':>10}{'×':>8}")
+    os.environ.pop("TURNKEEPER_DATABASE_URL", None)
     with tempfile.TemporaryDirectory(prefix="tk-") as folder:
         Path(folder).chmod(0o711)  # a database server that root starts runs under an account
-        table = measured(Path(folder))
-    base = (table["2 keys"]["us"] + table[AGAIN]["us"]) / 2
-    for name, row in table.items():
-        row["ratio"] = row["us"] / base
-        print(f"{name:44}{row['ratio']:10.2f} x")
-    keep("scale", table, rounds=ROUNDS)
-    grown = [name for name, row in table.items() if name != ONE_POOL and row["ratio"] > ALLOWED]
+        table = measured(Path(folder), events)
+        grown = [name for name, row in table.items() if row["ratio"] > ALLOWED]
+        keep("scale", table | with_fallbacks(Path(folder)), rounds=ROUNDS)
     if grown:
         raise SystemExit(
             f"a turn costs more than {ALLOWED:g} times as much with: {', '.join(grown)}"

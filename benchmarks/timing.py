@@ -55,3 +55,34 @@ def _summed(rounds: list[tuple[float, float]]) -> Timed:
         cpu_s=statistics.median(cpu for _, cpu in rounds),
         spread=max(walls) / min(walls),
     )
+
+
+def paired(
+    small: Callable[[], object], large: Callable[[], object], *, rounds: int, turns: int
+) -> dict[str, float]:
+    """How two ways compare that take turns one by one: medians of the rounds.
+
+    Of each round it is the quiet tenth: whatever else the machine does only ever adds.
+    """
+    seen = [_quiet_tenths(small, large, turns) for _ in range(rounds)]
+    ratios = sorted(large_s / small_s for small_s, large_s in seen)
+    return {
+        "small_us": statistics.median(one for one, _ in seen) * 1e6,
+        "large_us": statistics.median(one for _, one in seen) * 1e6,
+        "ratio": statistics.median(ratios),
+        "least": ratios[0],
+        "most": ratios[-1],
+    }
+
+
+def _quiet_tenths(
+    small: Callable[[], object], large: Callable[[], object], turns: int
+) -> tuple[float, float]:
+    seen: tuple[list[float], list[float]] = ([], [])
+    for number in range(turns):
+        both = ((seen[0], small), (seen[1], large))
+        for taken, way in both if number % 2 else both[::-1]:
+            began_s = time.perf_counter()
+            way()
+            taken.append(time.perf_counter() - began_s)
+    return sorted(seen[0])[turns // 10], sorted(seen[1])[turns // 10]

@@ -20,11 +20,11 @@ from turnkeeper.domain.rotation import (
     Lease,
     NothingFree,
     RotationKey,
-    RotationPool,
     booked,
     lent,
 )
 from turnkeeper.domain.secret import Sealed, Secret
+from turnkeeper.infrastructure.memory.key_pool import KeyPool
 from turnkeeper.infrastructure.saved_keys import (
     already_saved,
     hint_of,
@@ -56,7 +56,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
         self._clock = clock
         self._ids = count(1)
         self._rows: dict[KeyId, _Row] = {}
-        self._pools: dict[tuple[Owner, str], tuple[KeyId, ...]] = {}
+        self._pools: dict[tuple[Owner, str], KeyPool] = {}
         # Guards _rows and _pools: each method is one decision.
         self._lock = Lock()
 
@@ -65,13 +65,18 @@ class MemoryKeyRing(KeyRing, KeyVault):
     ) -> Lease | NoneFree:
         shut: list[KeyId] = []
         with self._lock:
+            pool = self._pools.get((owner, provider), KeyPool())
             while True:
                 now = self._clock.now()
-                pool = RotationPool(keys=tuple(row.key for row in self._pool(owner, provider)))
-                chosen = pool.choose(model=model, without=without.union(shut), now=now)
+                left_out = without.union(shut)
+                lendable = pool.lendable(left_out, now)
+                chosen = lendable.choose(model=model, without=left_out, now=now)
                 if isinstance(chosen, NothingFree):
+                    whole = pool.whole()
+                    nothing = whole.choose(model=model, without=left_out, now=now)
+                    assert isinstance(nothing, NothingFree)
                     whose = f"{owner} for {provider}"
-                    return none_free(pool, chosen, now=now, shut=shut, whose=whose)
+                    return none_free(whole, nothing, now=now, shut=shut, whose=whose)
                 row = self._rows[chosen.key.id]
                 try:
                     secret = self._opened(row)
@@ -128,7 +133,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
                 health=KeyHealth(usage_count=usage),
             )
             now = self._clock.now()
-            self._pools[owner, provider] = (*(row.key.id for row in pool), key.id)
+            self._pools.setdefault((owner, provider), KeyPool()).put(key)
             self._rows[key.id] = _Row(
                 key=key,
                 owner=owner,
@@ -164,14 +169,15 @@ class MemoryKeyRing(KeyRing, KeyVault):
                 in_flight=health.in_flight,
                 last_leased_at=health.last_leased_at,
             )
-            self._rows[key_id] = replace(
+            changed = replace(
                 row,
-                key=replace(row.key, health=fit),
                 sealed=self._sealed(owner, row.provider, key_id, secret),
                 hint=hint_of(secret),
                 fingerprint=self._vault.fingerprint(secret),
                 secret_since=self._clock.now(),
             )
+            self._rows[key_id] = changed
+            self._set_health(changed, fit)
             return True
 
     def enable(self, owner: Owner, key_id: KeyId, enabled: bool) -> bool:
@@ -190,7 +196,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
             if row is None:
                 return False
             others = [other for other in self._pool(owner, row.provider) if other is not row]
-            self._pools[owner, row.provider] = tuple(other.key.id for other in others)
+            self._pools[owner, row.provider].remove(key_id)
             del self._rows[key_id]
             heir = next_main(other.key for other in others) if row.key.is_main else None
             if heir is not None:
@@ -198,7 +204,8 @@ class MemoryKeyRing(KeyRing, KeyVault):
             return True
 
     def _pool(self, owner: Owner, provider: str) -> list[_Row]:
-        return [self._rows[key_id] for key_id in self._pools.get((owner, provider), ())]
+        pool = self._pools.get((owner, provider))
+        return [] if pool is None else [self._rows[key_id] for key_id in pool.ids]
 
     def _owned(self, owner: Owner, key_id: KeyId) -> _Row | None:
         row = self._rows.get(key_id)
@@ -206,6 +213,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
 
     def _set_key(self, row: _Row, key: RotationKey) -> None:
         row.key = key
+        self._pools[row.owner, row.provider].put(key)
 
     def _set_health(self, row: _Row, health: KeyHealth) -> None:
         self._set_key(row, replace(row.key, health=health))

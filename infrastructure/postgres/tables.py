@@ -122,8 +122,8 @@ provider_keys = Table(
 )
 
 # All that the choice of a key needs. Written at each lease and booking: so it is apart from the
-# secret, its pages are filled by half, and nothing indexed changes, which keeps an update on its
-# page and out of the indexes.
+# secret, and its pages are filled by half. A lease changes nothing indexed, which keeps it on its
+# page and out of the indexes; a success moves its key in the order of the fit ones.
 key_state = Table(
     "key_state",
     metadata,
@@ -151,5 +151,15 @@ key_state = Table(
         ondelete="CASCADE",
     ),
     Index("uq_key_state_main", "owner", "provider", unique=True, postgresql_where=text("is_main")),
+    Index(
+        "ix_key_state_fit",
+        *("owner", "provider", "usage_count", "key_id"),
+        postgresql_where=text("enabled AND NOT disabled AND rests_until IS NULL"),
+    ),
+    Index(
+        "ix_key_state_rests",
+        *("owner", "provider", "rests_until"),
+        postgresql_where=text("enabled AND NOT disabled AND rests_until IS NOT NULL"),
+    ),
     postgresql_with={"fillfactor": 50},
 )

@@ -1,5 +1,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from builders import NOON, SERVER, a_lease
@@ -13,8 +14,9 @@ from forgetful_vault import ForgetfulVault
 from sqlalchemy import Engine, select, text, update
 
 from turnkeeper.domain.errors import StoreUnavailable
-from turnkeeper.domain.rotation import BookNeutral, BookSuccess, Lease
+from turnkeeper.domain.rotation import BookNeutral, Lease
 from turnkeeper.infrastructure.postgres.engine import connected, create_engine_for, transaction
+from turnkeeper.infrastructure.postgres.key_choice import LEND
 from turnkeeper.infrastructure.postgres.key_ring import PostgresKeyRing
 from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.tables import key_state
@@ -117,15 +119,54 @@ def wait_for_a_waiting_lock(engine: Engine) -> None:
     raise AssertionError("nobody waits for a lock")
 
 
-def test_what_leases_and_bookings_write_stays_on_its_page(keys: Keys, database: Engine) -> None:
+def test_what_leases_and_neutral_bookings_write_stays_on_its_page(
+    keys: Keys, database: Engine
+) -> None:
     keys.add("one", "two", "three")
     before = updates(database)
 
     for _ in range(100):
-        keys.ring.book(keys.lend(), BookSuccess())
+        keys.ring.book(keys.lend(), BookNeutral())
 
     changed, on_page = (now - then for now, then in zip(updates(database), before, strict=True))
     assert changed == on_page == 200
+
+
+FIT, RESTING, IN_USE = "NULL", "now() + interval '1 hour'", "NULL, in_flight = 1"
+OTHERS = """
+INSERT INTO provider_keys (owner, provider, id, sealed, key_version, hint, fingerprint)
+SELECT owner, provider, n, sealed, key_version, '', decode(md5(n::text), 'hex')
+FROM provider_keys, generate_series(1000, 4999) AS n;
+INSERT INTO key_state (owner, provider, key_id, is_main)
+SELECT owner, provider, id, FALSE FROM provider_keys WHERE id >= 1000;
+UPDATE key_state SET last_leased_at = now(), rests_until = {state} WHERE key_id >= 1000;
+"""
+
+
+@pytest.mark.parametrize("of_the_last", [FIT, RESTING, IN_USE])
+@pytest.mark.parametrize("of_the_others", [FIT, RESTING])
+def test_a_lease_looks_at_few_keys_of_a_large_pool(
+    keys: Keys, database: Engine, of_the_others: str, of_the_last: str
+) -> None:
+    (first,) = keys.add("one")
+    values = {"owner": str(SERVER), "provider": PROVIDER, "model": MODEL, "without": []}
+    with connected(database) as connection:
+        for statement in OTHERS.format(state=of_the_others).split(";\n")[:-1]:
+            connection.execute(text(statement))
+        connection.execute(
+            text(f"UPDATE key_state SET rests_until = {of_the_last} WHERE key_id = :first"),
+            {"first": first},
+        )
+        connection.execute(text("ANALYZE"))
+        plan = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {LEND}", values)
+
+    assert looked_at(plan.scalar_one()[0]["Plan"]) < 40
+
+
+def looked_at(node: dict[str, Any]) -> float:
+    """How many rows the nodes of a plan read, together."""
+    rows = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    return float(rows) + sum(looked_at(below) for below in node.get("Plans", ()))
 
 
 def updates(engine: Engine) -> tuple[int, int]:

@@ -1,0 +1,51 @@
+"""What a pool in memory leaves out never decides."""
+
+from any_pools import ANY_HEALTH, TRIED, pools
+from builders import NOON
+from contracts.keys import MODEL
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnkeeper.domain.rotation import Chosen, KeyHealth, KeyId, RotationKey
+from turnkeeper.infrastructure.memory.key_pool import KeyPool
+
+
+def holding(keys: tuple[RotationKey, ...]) -> KeyPool:
+    pool = KeyPool()
+    for key in keys:
+        pool.put(key)
+    return pool
+
+
+@given(before=pools(), keys=pools(), without=TRIED)
+def test_what_is_lendable_is_what_the_whole_pool_would_lend(
+    before: tuple[RotationKey, ...], keys: tuple[RotationKey, ...], without: frozenset[KeyId]
+) -> None:
+    pool = holding(before)
+    for key in keys:
+        pool.put(key)
+    for key in before[len(keys) :]:
+        pool.remove(key.id)
+
+    whole = pool.whole().choose(model=MODEL, without=without, now=NOON)
+    chosen = pool.lendable(without, NOON).choose(model=MODEL, without=without, now=NOON)
+
+    assert sorted(pool.whole().keys, key=lambda key: key.id) == list(keys)
+    assert isinstance(chosen, Chosen) == isinstance(whole, Chosen)
+    if isinstance(whole, Chosen):
+        assert chosen == whole
+
+
+@given(health=ANY_HEALTH | st.just(KeyHealth()))
+def test_a_removed_key_is_in_no_order(health: KeyHealth) -> None:
+    pool = holding((RotationKey(id=KeyId(1), health=health),))
+
+    pool.remove(KeyId(1))
+
+    assert pool.lendable(frozenset(), NOON).keys == pool.whole().keys == ()
+
+
+def test_of_many_unused_keys_only_the_first_is_looked_at() -> None:
+    keys = tuple(RotationKey(id=KeyId(n)) for n in range(100))
+
+    assert holding(keys).lendable(frozenset({KeyId(0)}), NOON).keys == (keys[1],)

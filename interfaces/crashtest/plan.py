@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from turnkeeper.domain.errors import SettingsError
-from turnkeeper.interfaces.crashtest import provider_faults
+from turnkeeper.interfaces.crashtest import discord_faults, provider_faults
 from turnkeeper.interfaces.crashtest.ground import Ground
 from turnkeeper.interfaces.crashtest.row import Cell
+
+KINDS = (provider_faults, discord_faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ def planned(ground: Ground, wanted: Wanted) -> tuple[Cell, ...]:
         SettingsError: There is no such fault, or no such dialect.
     """
     dialects = _chosen("dialect", tuple(ground.ways), wanted.dialects)
-    cells = tuple(provider_faults.cells(ground, dialects))
+    cells = tuple(cell for kind in KINDS for cell in kind.cells(ground, dialects))
     known = tuple(dict.fromkeys(cell.fault for cell in cells))
     faults = _chosen("fault", known, wanted.faults)
     return tuple(cell for cell in cells if cell.fault in faults)

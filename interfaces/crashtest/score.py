@@ -99,16 +99,21 @@ def score_outage(
     return Score(grade=Grade.PARTIAL if broken else Grade.PASS, why=broken)
 
 
-def lies_of(seen: Observed) -> Iterator[str]:
-    """What nobody may do, whatever fails: hang, pass a part off as the whole, say nothing."""
-    caller, channel = seen.caller, seen.channel
+def hard_lies_of(seen: Observed) -> Iterator[str]:
+    """What nobody may do, not even where nothing can be said: break a rule, hang, raise."""
     yield from seen.breaches
-    if caller.took_s >= HANGS_AFTER_S:
+    if seen.caller.took_s >= HANGS_AFTER_S:
         yield f"no end within {HANGS_AFTER_S:g} s"
+    elif seen.caller.raised is not None:
+        yield f"raised {seen.caller.raised}"
+
+
+def lies_of(seen: Observed) -> Iterator[str]:
+    """The same, and also: pass a part off as the whole, leave it there, or say nothing."""
+    if hard := tuple(hard_lies_of(seen)):
+        yield from hard
         return
-    if caller.raised is not None:
-        yield f"raised {caller.raised}"
-        return
+    caller, channel = seen.caller, seen.channel
     whole = TEXTS[caller.answered_by]
     cut = sum(text not in TEXTS.values() for text in channel.said) - channel.stuck
     if cut > 0:

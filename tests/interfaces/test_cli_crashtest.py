@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from turnkeeper.interfaces.cli.program import program
+from turnkeeper.interfaces.crashtest.discord_faults import FAULTS as DISCORD_FAULTS
 from turnkeeper.interfaces.crashtest.ways import WAYS
 
 PROFILE = "full" if os.environ.get("TURNKEEPER_SOAK") == "1" else "fast"
@@ -44,6 +45,20 @@ def test_all_faults_of_providers_are_passed_in_every_dialect_where_a_refusal_sta
     assert all(row["channel"]["truncated"] == 0 for row in rows if row["channel"])
     assert (result.exit_code, summary["passed"], summary["profile"]) == (0, True, PROFILE)
     assert summary["summary"] == {"pass": 94, "partial": 0, "safe": 0, "fail": 0, "n/a": 2}
+
+
+@pytest.mark.timeout(600)
+def test_all_faults_of_discord_are_passed() -> None:
+    asked = [f"--fault={fault.id}" for fault in DISCORD_FAULTS]
+
+    result = crashtest("--profile", PROFILE, "--json", "--dialect", "openrouter", *asked)
+
+    *rows, summary = lines_of(result)
+    assert [(row["fault"], row["dialect"]) for row in rows] == [
+        (fault.id, "openrouter") for fault in DISCORD_FAULTS
+    ]
+    assert [row for row in rows if row["verdict"] != "pass"] == []
+    assert (result.exit_code, summary["passed"]) == (0, True)
 
 
 def test_on_plain_defaults_a_refusal_is_routed_around_by_choice() -> None:

@@ -74,6 +74,7 @@ soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	TURNKEEPER_SOAK=1 $(BIN)/pytest -q --timeout 3600 tests/domain/test_steps_properties.py \
 		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py \
 		tests/acceptance/test_no_leaks.py \
+		tests/interfaces/test_cli_crashtest.py \
 		tests/fuzz
 	$(BIN)/python -m tests.fuzz.sse --cases 1000000
 

@@ -2,24 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Lock
 
-from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.clock import SystemClock
-from turnkeeper.infrastructure.discord.bot import Bot
-from turnkeeper.infrastructure.discord.client import DiscordClient
 from turnkeeper.infrastructure.discord.manners import Manners
-from turnkeeper.infrastructure.discord.reader import DiscordChannelReader
-from turnkeeper.infrastructure.discord.sink import DiscordSink
-from turnkeeper.infrastructure.discord.transport import Transport
-from turnkeeper.infrastructure.discord.webhooks import Webhooks
 from turnkeeper.infrastructure.discord_double.double import DiscordDouble
 from turnkeeper.infrastructure.discord_double.limits import DEFAULT, Limits
-from turnkeeper.infrastructure.memory.notices import MemoryNotices
-from turnkeeper.infrastructure.memory.webhook_store import MemoryWebhookStore
 from turnkeeper.infrastructure.threads import ThreadRunner
+from turnkeeper.interfaces.crashtest import town as crashtest
+from turnkeeper.interfaces.crashtest.town import Seen
+
+__all__ = ["HastyClock", "Seen", "Town", "town"]
 
 HASTE = 100.0
 
@@ -50,63 +44,19 @@ class HastyClock(SystemClock):
         return is_set
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What people see of turns in one channel.
+class Town(crashtest.Town):
+    """A town with threads of its own."""
 
-    Attributes:
-        answer: The text of the answer's messages, one a line.
-        notices: How many messages with a button.
-        errors: How many error cards.
-    """
-
-    answer: tuple[str, ...]
-    notices: int = 0
-    errors: int = 0
-
-
-class Town:
-    """A Discord, and a bot's sinks that speak in it."""
+    clock: HastyClock
 
     def __init__(
         self, discord: DiscordDouble, clock: HastyClock, manners: Manners, read_timeout_s: float
     ) -> None:
-        self.discord = discord
+        super().__init__(discord, clock, ThreadRunner(), manners, read_timeout_s)
         self.clock = clock
-        self.runner = ThreadRunner()
-        transport = Transport(
-            Secret(discord.token), base_url=discord.url, read_timeout_s=read_timeout_s
-        )
-        client = DiscordClient(transport, clock=clock)
-        self.notices = MemoryNotices(clock)
-        self.bot = Bot(
-            client=client,
-            webhooks=Webhooks(client, MemoryWebhookStore(), clock=clock),
-            clock=clock,
-            runner=self.runner,
-            notices=self.notices,
-            manners=manners,
-        )
-        self.reader = DiscordChannelReader(self.bot)
-
-    def sink(self) -> DiscordSink:
-        return DiscordSink(self.bot)
-
-    def seen(self, channel_id: str) -> Seen:
-        messages = [one for one in self.discord.visible(channel_id) if one.application_id]
-        return Seen(
-            answer=tuple(one.content for one in messages if one.content),
-            notices=sum(bool(one.components) for one in messages),
-            errors=sum(bool(one.embeds) and not one.components for one in messages),
-        )
-
-    def said_by_us(self, channel_id: str) -> list[str]:
-        """The ids of the answer's messages."""
-        messages = self.discord.visible(channel_id)
-        return [one.id for one in messages if one.application_id and one.content]
 
     def close(self) -> None:
-        self.bot.client.close()
+        super().close()
         self.runner.close()
 
 

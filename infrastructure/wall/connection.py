@@ -27,6 +27,7 @@ class House:
     max_body_bytes: int
     script: Script
     closing: threading.Event
+    scale: float
 
 
 @frozen
@@ -46,7 +47,7 @@ class Connection:
     def __init__(self, accepted: socket.socket, number: int, house: House) -> None:
         self._number = number
         self._house = house
-        self._line = Line(accepted, house.closing)
+        self._line = Line(accepted, house.closing, house.scale)
         self._reader = RequestReader(accepted, max_body_bytes=house.max_body_bytes)
 
     def serve(self) -> None:

@@ -55,6 +55,23 @@ class Verdict:
 
 
 @frozen
+class Bounds:
+    """What a fault may cost a turn that runs with the usual time limits.
+
+    Attributes:
+        within_s: How long the turn may take.
+        least_calls: How often the primary is asked, at least; whoever gives up sooner did not try.
+        most_calls: How often it is asked, at most.
+        exact_usage: Whether the turn's usage is the answer's alone.
+    """
+
+    within_s: float = 60.0
+    least_calls: int = 1
+    most_calls: int = 6
+    exact_usage: bool = False
+
+
+@frozen
 class Fault:
     """One fault, met in one turn.
 
@@ -65,7 +82,8 @@ class Fault:
         fallback: What the fallback's calls meet.
         verdict: How the turn ends.
         wait_s: How long the primary asks to be left alone before it is asked again.
-        limits: With which time limits the turn runs.
+        bounds: What it may cost.
+        limits: With which time limits a turn meets it that is to be over soon.
         content_filter: What is done where content is refused.
         not_in: Pairs of a family that cannot show the fault, and the reason.
     """
@@ -76,6 +94,7 @@ class Fault:
     fallback: Steps = field(default=(FROM_FALLBACK,), repr=False)
     verdict: Verdict
     wait_s: float = 0.0
+    bounds: Bounds = Bounds()
     limits: TimeLimits = PATIENT
     content_filter: ContentFilterPolicy = ContentFilterPolicy.NEXT
     not_in: tuple[tuple[Family, str], ...] = ()

@@ -26,6 +26,7 @@ from turnkeeper.infrastructure.wall.fault import (
     FROM_FALLBACK,
     FROM_PRIMARY,
     STORY,
+    Bounds,
     Family,
     Fault,
     Outage,
@@ -41,6 +42,11 @@ def unless_prefilled(seen: Seen) -> Behaviour:
     if said and said[-1].get("role") in ("assistant", "model"):
         return Refuse(status=400, body="This model goes on with nobody's answer.")
     return FROM_FALLBACK
+
+
+def limited_for(seconds: int) -> Steps:
+    """A rate limit with the hint of its end, and then an answer."""
+    return (Refuse(status=429, headers=(("Retry-After", str(seconds)),)), FROM_PRIMARY)
 
 
 def _refused(status: int, /, **error: object) -> Steps:
@@ -91,13 +97,15 @@ def _by_fallback(
     )
 
 
+TRIED_TWICE = Bounds(least_calls=2, most_calls=2)
 FAULTS: tuple[Fault | Outage, ...] = (
     Fault(
         id="S01",
         name="429 with Retry-After, then well",
-        primary=(Refuse(status=429, headers=(("Retry-After", "1"),)), FROM_PRIMARY),
+        primary=limited_for(2),
         verdict=_by_primary(FailureKind.RATE_LIMIT),
-        wait_s=1.0,
+        wait_s=1.8,
+        bounds=TRIED_TWICE,
     ),
     Fault(
         id="S02",
@@ -110,6 +118,7 @@ FAULTS: tuple[Fault | Outage, ...] = (
         name="500 once, then well",
         primary=(Refuse(status=500), FROM_PRIMARY),
         verdict=_by_primary(FailureKind.SERVER_ERROR),
+        bounds=TRIED_TWICE,
     ),
     Fault(
         id="S04",
@@ -126,15 +135,17 @@ FAULTS: tuple[Fault | Outage, ...] = (
     Fault(
         id="S06",
         name="no byte for 120 s",
-        primary=(Stall(for_s=120.0),),
+        primary=(Stall(for_s=120.0, of=FROM_PRIMARY),),
         verdict=_by_fallback(FailureKind.TIMEOUT),
+        bounds=Bounds(within_s=100.0),
         limits=BRISK,
     ),
     Fault(
         id="S07",
         name="first token after 20 s",
-        primary=(Stall(after_tokens=0, for_s=20.0),),
+        primary=(Stall(after_tokens=0, for_s=20.0, of=FROM_PRIMARY),),
         verdict=_by_fallback(FailureKind.TIMEOUT),
+        bounds=Bounds(within_s=15.0),
         limits=BRISK,
     ),
     Fault(
@@ -173,6 +184,7 @@ FAULTS: tuple[Fault | Outage, ...] = (
         verdict=_by_fallback(
             FailureKind.CONTEXT_TOO_LONG, FailureKind.CONTEXT_TOO_LONG, shrinks=True
         ),
+        bounds=Bounds(most_calls=2),
     ),
     Fault(
         id="S13",
@@ -181,6 +193,7 @@ FAULTS: tuple[Fault | Outage, ...] = (
         verdict=Verdict(
             answered_by=None, failures=(FailureKind.CONTENT_FILTER,), status=TurnStatus.ERROR
         ),
+        bounds=Bounds(most_calls=1),
         content_filter=ContentFilterPolicy.STOP,
     ),
     Fault(
@@ -204,5 +217,6 @@ FAULTS: tuple[Fault | Outage, ...] = (
         name="the fallback's name and usage",
         primary=(Refuse(status=503),),
         verdict=_by_fallback(FailureKind.OVERLOADED),
+        bounds=Bounds(exact_usage=True),
     ),
 )

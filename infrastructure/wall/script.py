@@ -25,6 +25,19 @@ class _Queue:
         return step
 
 
+class InTurn:
+    """Steps that several places share: each is used up by one request, the last one stays."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._queue = _Queue(tuple(steps))
+        self._lock = threading.Lock()
+
+    def __call__(self, seen: Seen) -> Behaviour:
+        with self._lock:
+            step = self._queue.take()
+        return step(seen) if callable(step) else step
+
+
 class Script:
     """Behaviours by path, key and model; None stands for any. Safe to use from several threads.
 

@@ -23,13 +23,19 @@ class Gone(Exception):
 class Line:
     """One accepted socket, used by its connection's thread alone.
 
+    Args:
+        scale: How long a second of a silence lasts.
+
     Attributes:
         client_gone: Set once the client is seen to have closed; half a close counts.
     """
 
-    def __init__(self, accepted: socket.socket, closing: threading.Event) -> None:
+    def __init__(
+        self, accepted: socket.socket, closing: threading.Event, scale: float = 1.0
+    ) -> None:
         self._socket = accepted
         self._closing = closing
+        self._scale = scale
         self.client_gone = threading.Event()
 
     def hurry(self) -> None:
@@ -52,7 +58,7 @@ class Line:
                 case Pause(for_s=None):
                     self._wait(None)
                 case Pause(for_s=float() | int() as for_s):
-                    due_s += for_s
+                    due_s += for_s * self._scale
                     self._wait(max(0.0, due_s - time.monotonic()))
                 case Leave():
                     self._leave(act)

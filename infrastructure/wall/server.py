@@ -26,6 +26,7 @@ class Wall:
         dialects: Tried in order; the first also words the refusals of unknown routes.
         max_body_bytes: A longer request is refused with 413.
         remembered: How many of the last requests `seen` keeps.
+        scale: How long a second of a silence lasts.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Wall:
         dialects: tuple[Dialect, ...] = (OpenAiDialect(),),
         max_body_bytes: int = MAX_BODY_BYTES,
         remembered: int = 100_000,
+        scale: float = 1.0,
     ) -> None:
         self._script = Script(remembered=remembered)
         self._closing = threading.Event()
@@ -42,6 +44,7 @@ class Wall:
             max_body_bytes=max_body_bytes,
             script=self._script,
             closing=self._closing,
+            scale=scale,
         )
         # Guards the three below.
         self._lock = threading.Lock()

@@ -9,6 +9,7 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.crashtest import crashtest
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
@@ -85,6 +86,7 @@ _UPKEEP = (
     interactions,
     metrics,
     discord,
+    crashtest,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)

@@ -9,6 +9,7 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.completion import PROGRAM, completion
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
@@ -65,7 +66,7 @@ class Program(click.Group):
     help="Where this machine keeps its data, in place of TURNKEEPER_DATA_DIR.",
 )
 @click.option("--database-url", help="A Postgres database, in place of TURNKEEPER_DATABASE_URL.")
-@click.version_option(VERSION, prog_name="turnkeeper")
+@click.version_option(VERSION, prog_name=PROGRAM)
 @click.pass_context
 def program(context: click.Context, data_dir: Path | None, database_url: str | None) -> None:
     """Exactly one answer to a chat turn, whatever keys, models and routes fail on the way."""
@@ -85,6 +86,7 @@ _UPKEEP = (
     interactions,
     metrics,
     discord,
+    completion,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
@@ -96,6 +98,6 @@ def main() -> None:
     # Whoever ends it by SIGTERM is to leave no server behind either.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        program.main()
+        program.main(prog_name=PROGRAM)
     finally:
         flush()

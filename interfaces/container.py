@@ -39,14 +39,17 @@ from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.preview_turn import PreviewTurn
 from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
+from turnkeeper.application.saved_pools import SavedPools
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.application.sweep_report import OnLostTurn, nobody
 from turnkeeper.application.sweeper import Sweeper
@@ -113,6 +116,7 @@ class Container(DeclarativeContainer):
     )
     key_vault: ThreadSafeSingleton[KeyVault] = ThreadSafeSingleton(attrgetter("key_vault"), stores)
     turns: ThreadSafeSingleton[TurnStore] = ThreadSafeSingleton(attrgetter("turns"), stores)
+    standings: ThreadSafeSingleton[Standings] = ThreadSafeSingleton(attrgetter("standings"), stores)
     ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
@@ -213,6 +217,15 @@ class Container(DeclarativeContainer):
     feed_spool = ThreadSafeSingleton(
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
+    preview = ThreadSafeSingleton(
+        PreviewTurn,
+        store=settings_store,
+        keys=key_vault,
+        standings=standings,
+        plan=plan,
+        serialize=settings.provided.serialize_channels,
+    )
+    pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
     prune = ThreadSafeSingleton(Prune, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""

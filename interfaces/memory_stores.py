@@ -31,6 +31,7 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         keys=keys,
         key_vault=keys,
         turns=turns,
+        standings=turns,
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),

@@ -12,6 +12,7 @@ from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
@@ -30,6 +31,7 @@ class Stores:
     keys: KeyRing
     key_vault: KeyVault
     turns: TurnStore
+    standings: Standings
     ledger: Ledger
     journal: Journal
     signals: Signals

@@ -27,6 +27,7 @@ def stores_in_memory() -> Stores:
     )
     return Stores(
         turns=turns,
+        standings=turns,
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),

@@ -1,10 +1,12 @@
 """The state of running turns, in memory."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from turnkeeper.application.ports.key_ring import KeyRing
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.turn_store import (
     AlreadyEnded,
     Closing,
@@ -22,13 +24,14 @@ from turnkeeper.domain.admission import (
 from turnkeeper.domain.errors import AlreadyRunning
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
+from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.admissions import Admissions
 from turnkeeper.infrastructure.memory.register import Register, Turn
 
 Place = tuple[str, str]
 
 
-class MemoryTurnStore(TurnStore):
+class MemoryTurnStore(TurnStore, Standings):
     """The turns of one process, for tests and staging.
 
     Args:
@@ -111,6 +114,30 @@ class MemoryTurnStore(TurnStore):
         with self._register.lock:
             self._unreachable[place] = _later(self._unreachable.get(place), self._in(for_s))
 
+    def look(self, opening: Opening) -> Standing:
+        with self._register.lock:
+            now, place = self._now(), _place(opening.server, opening.channel_id)
+            busy_until = self._leases.get(place, ("", now))[1] if opening.serialize else now
+            found = self._admissions.look(opening.admission, now)
+            return replace(
+                found,
+                away_until=_if_later(self._unreachable.get(place, now), now),
+                busy_until=_if_later(busy_until, now),
+                resting=tuple(
+                    sorted(
+                        (
+                            (scope, until)
+                            for scope, until in self._rests.items()
+                            if scope.owner in opening.owners and until > now
+                        ),
+                        key=lambda rest: (str(rest[0].owner), rest[0].place, rest[0].model),
+                    )
+                ),
+            )
+
+    def now(self) -> datetime:
+        return self._now()
+
     def let_go(self, turn: Turn) -> None:
         """Free the channel and the unit of a turn that was swept."""
         with self._register.lock:
@@ -192,6 +219,10 @@ class MemoryTurnStore(TurnStore):
 
 def _place(server: Owner, channel_id: str) -> Place:
     return str(server), channel_id
+
+
+def _if_later(until: datetime, now: datetime) -> datetime | None:
+    return until if until > now else None
 
 
 def _later(known: datetime | None, new: datetime) -> datetime:

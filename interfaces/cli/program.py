@@ -19,6 +19,8 @@ from turnkeeper.interfaces.cli.journal import explain, turns
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
+from turnkeeper.interfaces.cli.plan import plan
+from turnkeeper.interfaces.cli.pool import pool
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
@@ -87,6 +89,8 @@ _UPKEEP = (
     metrics,
     discord,
     completion,
+    plan,
+    pool,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)

@@ -26,6 +26,7 @@ from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
+from turnkeeper.application.list_turns import ListTurns
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
@@ -42,6 +43,7 @@ from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import NoTools, Tools
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.preview_turn import PreviewTurn
@@ -123,6 +125,7 @@ class Container(DeclarativeContainer):
     notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
+    history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
@@ -226,6 +229,7 @@ class Container(DeclarativeContainer):
         serialize=settings.provided.serialize_channels,
     )
     pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
+    list_turns = ThreadSafeSingleton(ListTurns, history=history, editor=settings_editor)
     prune = ThreadSafeSingleton(Prune, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""

@@ -16,6 +16,7 @@ from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsSt
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
+from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.infrastructure.postgres.webhook_store import PostgresWebhookStore
 from turnkeeper.interfaces.stores import Stores
@@ -38,6 +39,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         notices=PostgresNotices(engine),
         webhooks=PostgresWebhookStore(engine, vault=vault),
         old=PostgresOldTurns(engine),
+        history=PostgresTurnHistory(engine),
         orphans=PostgresOrphans(engine),
         close=signals.close,
     )

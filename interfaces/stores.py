@@ -14,6 +14,7 @@ from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 
@@ -40,4 +41,5 @@ class Stores:
     webhooks: WebhookStore
     orphans: Orphans
     old: OldTurns
+    history: TurnHistory
     close: Callable[[], None] = lambda: None

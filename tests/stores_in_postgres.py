@@ -26,6 +26,7 @@ from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.tables import owner_settings
+from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.infrastructure.threads import ThreadRunner
 
@@ -72,6 +73,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
         ),
         orphans=PostgresOrphans(engine),
         old=PostgresOldTurns(engine),
+        history=PostgresTurnHistory(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

@@ -88,6 +88,8 @@ class MemoryTurnStore(TurnStore, Standings):
             turn = self._register.get(closing.turn_id)
             if turn is not None and turn.result is not None:
                 return
+            if turn is None and closing.result.refusal is not None:
+                self._register.add(_refused(closing, self._now()))
             if turn is not None and turn.epoch == closing.epoch:
                 turn.result, turn.ended_at = closing.result, self._now()
                 self._free(_place(closing.server, closing.channel_id), closing.turn_id)
@@ -215,6 +217,26 @@ class MemoryTurnStore(TurnStore, Standings):
 
     def _in(self, seconds: float) -> datetime:
         return self._now() + timedelta(seconds=seconds)
+
+
+def _refused(closing: Closing, now: datetime) -> Turn:
+    """A turn that never began, with its result."""
+    opening = Opening(
+        turn_id=closing.turn_id,
+        turn_key="",
+        server=closing.server,
+        channel_id=closing.channel_id,
+        user_id=closing.user_id,
+        admission=None,
+    )
+    return Turn(
+        opening=opening,
+        epoch=closing.epoch,
+        alive_until=now,
+        opened_at=now,
+        result=closing.result,
+        ended_at=now,
+    )
 
 
 def _place(server: Owner, channel_id: str) -> Place:

@@ -15,17 +15,19 @@ from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
-from turnkeeper.interfaces.cli.journal import explain, turns
+from turnkeeper.interfaces.cli.journal import explain
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.plan import plan
 from turnkeeper.interfaces.cli.pool import pool
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.prices import price
 from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.sweep import sweep
+from turnkeeper.interfaces.cli.turns import turns
 
 INTERRUPTED = 130
 
@@ -94,6 +96,7 @@ _UPKEEP = (
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
+model.add_command(price)
 
 
 def main() -> None:

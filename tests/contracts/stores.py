@@ -13,6 +13,7 @@ from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.standings import Standings
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import Closing, Opened, Opening, TurnStore
 from turnkeeper.domain.admission import (
     Admission,
@@ -45,6 +46,7 @@ class Stores:
     keys: Keys
     orphans: Orphans
     old: OldTurns
+    history: TurnHistory
     pass_time: Callable[[float], None]
     now: Callable[[], datetime]
     set_version: Callable[[Owner, int], None] = field(default=lambda owner, version: None)

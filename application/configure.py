@@ -2,9 +2,10 @@
 
 from turnkeeper.application.configure_endpoints import ConfigureEndpoints
 from turnkeeper.application.configure_keys import ConfigureKeys
+from turnkeeper.application.configure_prices import ConfigurePrices
 
 
-class Configure(ConfigureKeys, ConfigureEndpoints):
+class Configure(ConfigureKeys, ConfigureEndpoints, ConfigurePrices):
     """Keys, models, endpoints, servers and users. Safe to use from several threads.
 
     Every change is checked first, is written whole or not at all, and counts from the next turn

@@ -68,7 +68,7 @@ class ConfigureModels:
         self._ports = ports
 
     def register_model(self, model: Model | str) -> Model:
-        """Register a model, or replace the one of the same id.
+        """Register a model, or replace the one of the same id; a price that was set stays.
 
         Args:
             model: ``provider:name`` where nothing else is known about it.
@@ -78,8 +78,20 @@ class ConfigureModels:
         except ValueError as error:
             raise SettingsError(str(error)) from None
         made = _known_as(made, self.find_provider(made.provider))
+        if made.price_in_per_mtok is None and made.price_out_per_mtok is None:
+            made = self._at_its_price(made)
         self._ports.editor.save_model(made)
         return made
+
+    def _at_its_price(self, model: Model) -> Model:
+        known = self._ports.store.find_model(model.id)
+        if known is None or known.id != model.id:
+            return model
+        return replace(
+            model,
+            price_in_per_mtok=known.price_in_per_mtok,
+            price_out_per_mtok=known.price_out_per_mtok,
+        )
 
     def models(self) -> tuple[Model, ...]:
         """All registered models, by id."""

@@ -144,6 +144,7 @@ class EndTurn:
             fates=perform.poster.fates(),
             bookings=tuple(perform.unbooked),
             entries=stage.recorder.take(),
+            user_id=stage.request.user_id,
         )
         cause = self._settle(closing)
         if cause is not None:

@@ -1,5 +1,7 @@
 """Forgets turns that are long over, little by little."""
 
+from collections.abc import Callable
+
 from turnkeeper.application.ports.old_turns import OldTurns, Pruned
 from turnkeeper.domain.errors import SettingsError
 
@@ -14,8 +16,11 @@ class Prune:
         self._old = old
         self._batch = batch
 
-    def __call__(self, *, days: float) -> Pruned:
+    def __call__(self, *, days: float, told: Callable[[int], None] = lambda done: None) -> Pruned:
         """Forget all that is older; a turn that was forgotten would be run again if it came back.
+
+        Args:
+            told: Called after each batch with how many turns are forgotten by then.
 
         Raises:
             SettingsError: It would forget what still counts.
@@ -26,6 +31,7 @@ class Prune:
         pruned = Pruned()
         while not (batch := self._batch_of(days)).is_nothing:
             pruned = pruned.plus(batch)
+            told(pruned.turns)
         return pruned
 
     def _batch_of(self, days: float) -> Pruned:

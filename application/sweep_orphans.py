@@ -29,6 +29,10 @@ OTHERS_BEFORE = timedelta(minutes=2)
 log = logging.getLogger("turnkeeper")
 
 
+def nobody_told(done: int) -> None:
+    """Where nobody asks how far a sweep is."""
+
+
 @dataclass(slots=True)
 class _Finds:
     """What has become of one orphan's messages so far."""
@@ -77,20 +81,26 @@ class SweepOrphans:
         self._by = by
         self._on_lost_turn = on_lost_turn
 
-    def __call__(self, check: Callable[[], None] = lambda: None) -> SweepReport:
+    def __call__(
+        self,
+        check: Callable[[], None] = lambda: None,
+        told: Callable[[int], None] = nobody_told,
+    ) -> SweepReport:
         """Sweep all that is due.
 
         Args:
             check: Called before each turn; what it raises ends the sweep.
+            told: Called after each turn with how many are swept by then.
 
         Raises:
             StoreError: The store is away; what was claimed comes back by itself.
         """
-        report = SweepReport()
+        report, done = SweepReport(), 0
         while claimed := self._orphans.claim(self._by, limit=AT_ONCE):
             for orphan in claimed:
                 check()
                 report = report.plus(self._swept(orphan))
+                told(done := done + 1)
         return report
 
     def _swept(self, orphan: Orphan) -> SweepReport:

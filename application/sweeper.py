@@ -7,7 +7,7 @@ from threading import Event
 from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Runner, Stop
-from turnkeeper.application.sweep_orphans import SweepOrphans
+from turnkeeper.application.sweep_orphans import SweepOrphans, nobody_told
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.redact import redact
@@ -55,17 +55,24 @@ class Sweeper:
         if self._every_s > 0:
             self._runner.start(self._sweep_on, "sweeper")
 
-    def __call__(self) -> SweepReport:
+    def __call__(self, told: Callable[[int], None] = nobody_told) -> SweepReport:
         """Feed the store what this machine kept for it, and sweep once.
+
+        Args:
+            told: Called after each turn with how many are swept by then.
 
         Raises:
             StoreError: The store is away.
         """
         self._feed()
-        return self._swept()
+        return self._swept(told=told)
 
-    def _swept(self, check: Callable[[], None] = _unstopped) -> SweepReport:
-        report = self._sweep(check)
+    def _swept(
+        self,
+        check: Callable[[], None] = _unstopped,
+        told: Callable[[int], None] = nobody_told,
+    ) -> SweepReport:
+        report = self._sweep(check, told)
         self._on_report(report)
         return report
 

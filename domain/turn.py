@@ -209,3 +209,8 @@ class TurnResult:
     def text(self) -> str:
         """What was said, possibly nothing."""
         return "\n".join(response.text for response in self.persona_responses)
+
+    @property
+    def was_rescued(self) -> bool:
+        """Whether it was answered after something had failed."""
+        return self.status is TurnStatus.COMPLETED and bool(self.failures)

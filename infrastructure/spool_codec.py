@@ -51,6 +51,7 @@ class _KeptEnd:
     fates: Fates
     bookings: tuple[_KeptBooking, ...]
     entries: tuple[Entry, ...]
+    user_id: str | None = None
 
 
 Record = LateIntent | Closing | EndWritten
@@ -113,6 +114,7 @@ def _kept_end(closing: Closing) -> _KeptEnd:
         fates=without_texts(closing.fates),
         bookings=tuple(_kept_booking(booked) for booked in closing.bookings),
         entries=closing.entries,
+        user_id=closing.user_id,
     )
 
 
@@ -141,6 +143,7 @@ def _closing(end: _KeptEnd) -> Closing:
         fates=end.fates,
         bookings=tuple(_booked(kept) for kept in end.bookings),
         entries=end.entries,
+        user_id=end.user_id,
     )
 
 

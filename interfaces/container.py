@@ -26,6 +26,7 @@ from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
+from turnkeeper.application.list_turns import ListTurns
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
@@ -39,14 +40,18 @@ from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import NoTools, Tools
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.application.prepare_context import PrepareContext
+from turnkeeper.application.preview_turn import PreviewTurn
 from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
+from turnkeeper.application.saved_pools import SavedPools
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.application.sweep_report import OnLostTurn, nobody
 from turnkeeper.application.sweeper import Sweeper
@@ -113,12 +118,14 @@ class Container(DeclarativeContainer):
     )
     key_vault: ThreadSafeSingleton[KeyVault] = ThreadSafeSingleton(attrgetter("key_vault"), stores)
     turns: ThreadSafeSingleton[TurnStore] = ThreadSafeSingleton(attrgetter("turns"), stores)
+    standings: ThreadSafeSingleton[Standings] = ThreadSafeSingleton(attrgetter("standings"), stores)
     ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
     journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
     notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
+    history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
@@ -213,6 +220,16 @@ class Container(DeclarativeContainer):
     feed_spool = ThreadSafeSingleton(
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
+    preview = ThreadSafeSingleton(
+        PreviewTurn,
+        store=settings_store,
+        keys=key_vault,
+        standings=standings,
+        plan=plan,
+        serialize=settings.provided.serialize_channels,
+    )
+    pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
+    list_turns = ThreadSafeSingleton(ListTurns, history=history, editor=settings_editor)
     prune = ThreadSafeSingleton(Prune, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""

@@ -12,6 +12,7 @@ from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
+from turnkeeper.infrastructure.memory.turn_history import MemoryTurnHistory
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 from turnkeeper.infrastructure.memory.webhook_store import MemoryWebhookStore
 from turnkeeper.interfaces.stores import Stores
@@ -31,12 +32,14 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         keys=keys,
         key_vault=keys,
         turns=turns,
+        standings=turns,
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),
         measures=MemoryTokenMeasures(),
         notices=MemoryNotices(clock),
         webhooks=MemoryWebhookStore(),
+        history=MemoryTurnHistory(register, journal=journal),
         old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )

@@ -14,7 +14,9 @@ from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
+from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
+from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.infrastructure.postgres.webhook_store import PostgresWebhookStore
 from turnkeeper.interfaces.stores import Stores
@@ -29,6 +31,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         keys=PostgresKeyRing(engine, vault=vault),
         key_vault=PostgresKeyVault(engine, vault=vault),
         turns=PostgresTurnStore(engine),
+        standings=PostgresStandings(engine),
         ledger=PostgresLedger(engine),
         journal=PostgresJournal(engine),
         signals=signals,
@@ -36,6 +39,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         notices=PostgresNotices(engine),
         webhooks=PostgresWebhookStore(engine, vault=vault),
         old=PostgresOldTurns(engine),
+        history=PostgresTurnHistory(engine),
         orphans=PostgresOrphans(engine),
         close=signals.close,
     )

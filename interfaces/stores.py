@@ -11,7 +11,9 @@ from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
@@ -30,6 +32,7 @@ class Stores:
     keys: KeyRing
     key_vault: KeyVault
     turns: TurnStore
+    standings: Standings
     ledger: Ledger
     journal: Journal
     signals: Signals
@@ -38,4 +41,5 @@ class Stores:
     webhooks: WebhookStore
     orphans: Orphans
     old: OldTurns
+    history: TurnHistory
     close: Callable[[], None] = lambda: None

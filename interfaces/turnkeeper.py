@@ -11,6 +11,7 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.recorder import Listener, Recorder
 from turnkeeper.application.running_turns import RunningTurn
+from turnkeeper.application.sweep_orphans import nobody_told
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import Closed, SettingsError
@@ -140,16 +141,19 @@ class Turnkeeper:
         self._heartbeat.flush()
         return self._journal.recent(limit)
 
-    def sweep(self) -> SweepReport:
+    def sweep(self, told: Callable[[int], None] = nobody_told) -> SweepReport:
         """Sweep up after turns whose process died, now; says what was found.
 
         It is also done when a turnkeeper opens, and each `sweep_every_s`.
+
+        Args:
+            told: Called after each turn with how many are swept by then.
 
         Raises:
             StoreError: The store is away.
         """
         self._check_open()
-        return self._sweeper()
+        return self._sweeper(told)
 
     def discord_sink(self) -> Sink:
         """A sink for one turn in Discord, as the bot whose token is set.

@@ -13,6 +13,7 @@ from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
 from turnkeeper.infrastructure.memory.signals import MemorySignals
+from turnkeeper.infrastructure.memory.turn_history import MemoryTurnHistory
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 
 
@@ -27,11 +28,13 @@ def stores_in_memory() -> Stores:
     )
     return Stores(
         turns=turns,
+        standings=turns,
         ledger=ledger,
         journal=journal,
         signals=MemorySignals(register),
         keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=ring, journal=journal),
+        history=MemoryTurnHistory(register, journal=journal),
         old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
         pass_time=clock.advance,
         now=clock.now,

@@ -24,7 +24,9 @@ from turnkeeper.infrastructure.postgres.migrate import migrate
 from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
+from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.tables import owner_settings
+from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.infrastructure.threads import ThreadRunner
 
@@ -59,6 +61,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
     passing = partial(pass_time, engine)
     yield Stores(
         turns=PostgresTurnStore(engine),
+        standings=PostgresStandings(engine),
         ledger=PostgresLedger(engine),
         journal=PostgresJournal(engine),
         signals=signals,
@@ -70,6 +73,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
         ),
         orphans=PostgresOrphans(engine),
         old=PostgresOldTurns(engine),
+        history=PostgresTurnHistory(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

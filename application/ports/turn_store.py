@@ -96,6 +96,7 @@ class Closing:
         fates: What has become of its messages since the last write.
         bookings: What its last invocations mean for their keys.
         entries: Journal entries that were not written yet.
+        user_id: Who asked, or None.
     """
 
     turn_id: str
@@ -107,6 +108,7 @@ class Closing:
     fates: Fates = Fates()
     bookings: tuple[Booked, ...] = ()
     entries: tuple[Entry, ...] = ()
+    user_id: str | None = None
 
 
 class TurnStore(Protocol):
@@ -137,6 +139,9 @@ class TurnStore(Protocol):
 
     def close(self, closing: Closing) -> None:
         """End a turn. A second call for the same turn changes nothing.
+
+        One that was refused, and so never began, is kept with its result all the same, without
+        its key: the same trigger may be tried again.
 
         A unit is charged once a trigger, by the first commit, even if its reservation has
         expired; it goes back when the last holder released it.

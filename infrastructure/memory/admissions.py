@@ -17,6 +17,8 @@ from turnkeeper.domain.admission import (
     utc_day,
 )
 from turnkeeper.domain.finish import Commit, Nothing, Release, Settle
+from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.latest import Latest
 
 UnitKey = tuple[str, str]
@@ -84,6 +86,37 @@ class Admissions:
                 self.let_go(held.holder)
             case Nothing():
                 self.let_go(turn_id)
+
+    def look(self, check: AdmissionCheck | None, now: datetime) -> Standing:
+        """How cooldown and quota stand for a check; nothing is taken."""
+        if check is None:
+            return Standing(now=now)
+        cooldown, quota = check.cooldown, check.quota
+        scope = cooldown.scope if cooldown else None
+        until, _ = self._cooldowns.get((check.server_id, scope or ""), (now, ""))
+        cooling = until if scope is not None and until > now else None
+        if quota is None or not quota.rule.limits_anything:
+            return Standing(now=now, cooling_until=cooling)
+        held = [
+            unit
+            for (server, _), unit in self._units.items()
+            if server == check.server_id and unit.expires_at > now
+        ]
+        day, user_id = utc_day(now), quota.user_id
+        by_user = sum(unit.day == day and unit.user_id == user_id for unit in held)
+        standing = Standing(
+            now=now,
+            cooling_until=cooling,
+            by_user=by_user + self._days[check.server_id, user_id, day],
+        )
+        period = self._periods.get(check.server_id)
+        if not quota.rule.server_wide or period is None:
+            return standing
+        ends_at = period.start + timedelta(days=quota.rule.period_days)
+        if ends_at <= now:
+            return standing
+        by_server = sum(unit.period_start == period.start for unit in held) + period.used
+        return replace(standing, by_server=by_server, period_ends_at=ends_at)
 
     def let_go(self, holder: str) -> None:
         """Take a holder from all units; one that nobody holds goes back."""

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from turnkeeper.application.ports.key_ring import KeyRing
 from turnkeeper.application.ports.ledger import Ledger
+from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.turn_store import (
     AlreadyEnded,
     Closing,
@@ -20,15 +21,17 @@ from turnkeeper.domain.admission import (
     Refused,
 )
 from turnkeeper.domain.errors import AlreadyRunning
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
+from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.admissions import Admissions
 from turnkeeper.infrastructure.memory.register import Register, Turn
 
 Place = tuple[str, str]
 
 
-class MemoryTurnStore(TurnStore):
+class MemoryTurnStore(TurnStore, Standings):
     """The turns of one process, for tests and staging.
 
     Args:
@@ -85,6 +88,8 @@ class MemoryTurnStore(TurnStore):
             turn = self._register.get(closing.turn_id)
             if turn is not None and turn.result is not None:
                 return
+            if turn is None and closing.result.refusal is not None:
+                self._register.add(_refused(closing, self._now()))
             if turn is not None and turn.epoch == closing.epoch:
                 turn.result, turn.ended_at = closing.result, self._now()
                 self._free(_place(closing.server, closing.channel_id), closing.turn_id)
@@ -110,6 +115,30 @@ class MemoryTurnStore(TurnStore):
         place = _place(server, channel_id)
         with self._register.lock:
             self._unreachable[place] = _later(self._unreachable.get(place), self._in(for_s))
+
+    def look(self, opening: Opening) -> Standing:
+        with self._register.lock:
+            now, place = self._now(), _place(opening.server, opening.channel_id)
+            busy_until = self._leases.get(place, ("", now))[1] if opening.serialize else now
+            found = self._admissions.look(opening.admission, now)
+            return replace(
+                found,
+                away_until=_if_later(self._unreachable.get(place, now), now),
+                busy_until=_if_later(busy_until, now),
+                resting=tuple(
+                    sorted(
+                        (
+                            (scope, until)
+                            for scope, until in self._rests.items()
+                            if scope.owner in opening.owners and until > now
+                        ),
+                        key=lambda rest: (str(rest[0].owner), rest[0].place, rest[0].model),
+                    )
+                ),
+            )
+
+    def now(self) -> datetime:
+        return self._now()
 
     def let_go(self, turn: Turn) -> None:
         """Free the channel and the unit of a turn that was swept."""
@@ -190,8 +219,32 @@ class MemoryTurnStore(TurnStore):
         return self._now() + timedelta(seconds=seconds)
 
 
+def _refused(closing: Closing, now: datetime) -> Turn:
+    """A turn that never began, with its result."""
+    opening = Opening(
+        turn_id=closing.turn_id,
+        turn_key="",
+        server=closing.server,
+        channel_id=closing.channel_id,
+        user_id=closing.user_id,
+        admission=None,
+    )
+    return Turn(
+        opening=opening,
+        epoch=closing.epoch,
+        alive_until=now,
+        opened_at=now,
+        result=closing.result,
+        ended_at=now,
+    )
+
+
 def _place(server: Owner, channel_id: str) -> Place:
     return str(server), channel_id
+
+
+def _if_later(until: datetime, now: datetime) -> datetime | None:
+    return until if until > now else None
 
 
 def _later(known: datetime | None, new: datetime) -> datetime:

@@ -12,7 +12,7 @@ from turnkeeper.infrastructure.postgres.ledger import MEET, becoming_due, fates_
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, squeezed
 
 # The channel first, then the turn, as in an opening. A turn that is known and did not end now had
-# ended before: that divides by zero, and so undoes all.
+# ended before: that divides by zero, and so undoes all. One that was refused left no row.
 END = squeezed(
     """
 WITH known AS (
@@ -25,11 +25,19 @@ WITH known AS (
     RETURNING 1
 ), ended AS (
     UPDATE turns SET
-        status = %(status)s, result = %(result)s, ended_at = now(), alive_until = now()
+        status = %(status)s, result = %(result)s, rescued = %(rescued)s, ended_at = now(),
+        alive_until = now()
     FROM (SELECT count(*) FROM freed) AS channel_first
     WHERE server = %(server)s AND turn_id = %(turn_id)s AND epoch = %(epoch)s
         AND ended_at IS NULL
     RETURNING 1
+), refused AS (
+    INSERT INTO turns (server, turn_id, channel_id, user_id, epoch, status, opened_at,
+        alive_until, ended_at, result)
+    SELECT %(server)s, %(turn_id)s, %(channel_id)s, %(user_id)s, %(epoch)s, %(status)s, now(),
+        now(), now(), %(result)s
+    WHERE %(is_refused)s
+    ON CONFLICT (server, turn_id) DO NOTHING
 ), met AS (
     """,
     MEET,
@@ -50,7 +58,10 @@ def closing_of(closing: Closing) -> tuple[Statement, ...]:
         "turn_id": closing.turn_id,
         "channel_id": closing.channel_id,
         "epoch": closing.epoch,
+        "user_id": closing.user_id,
         "status": closing.result.status.value,
+        "rescued": closing.result.was_rescued,
+        "is_refused": closing.result.refusal is not None,
         "result": result_to_json(closing.result),
         "fates": fates_to_json(closing.fates),
         "entries": rows_to_json(closing.entries),

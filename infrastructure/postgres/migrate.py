@@ -1,6 +1,6 @@
 """Brings the schema of a database to what this version of turnkeeper needs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,15 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.script.revision import RevisionError
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, text
 
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.infrastructure.postgres.connection import BoundedConnection
 from turnkeeper.infrastructure.postgres.errors import store_errors
+
+Told = Callable[[int, int], None]
 
 SCRIPTS = Path(__file__).with_name("migrations")
 VERSIONS = SCRIPTS / "versions"
@@ -27,10 +30,15 @@ LOCKING: tuple[tuple[str, dict[str, object]], ...] = (
 )
 
 
-def migrate(engine: Engine, *, versions: Path = VERSIONS) -> tuple[str, ...]:
+def migrate(
+    engine: Engine, *, versions: Path = VERSIONS, told: Told = lambda done, total: None
+) -> tuple[str, ...]:
     """Apply what is missing, each migration in a transaction, and return the applied revisions.
 
     When several processes do it at once, one of them does it, and the others wait.
+
+    Args:
+        told: Called after each with how many are applied, and how many there are to apply.
 
     Raises:
         StoreUnavailable: The database cannot be reached, or another process takes too long.
@@ -40,9 +48,12 @@ def migrate(engine: Engine, *, versions: Path = VERSIONS) -> tuple[str, ...]:
 
     def note(*, step: Any, **_: Any) -> None:
         applied.append(step.up_revision_id)
+        told(len(applied), total)
 
     with _held(engine) as connection, _alembic_errors(connection):
         configuration = _configuration(versions)
+        total = len(_missing(connection, configuration))
+        connection.commit()  # what is open here, Alembic would leave open
         configuration.attributes.update(connection=connection, on_version_apply=note)
         command.upgrade(configuration, "heads")
     return tuple(applied)
@@ -66,9 +77,13 @@ def pending(engine: Engine, *, versions: Path = VERSIONS) -> tuple[str, ...]:
         StoreError: The database is newer than this version.
     """
     with store_errors(), engine.connect() as connection, _alembic_errors(connection):
-        scripts = ScriptDirectory.from_config(_configuration(versions))
-        missing = scripts.iterate_revisions("heads", _revision(connection) or "base")
-        return tuple(script.revision for script in missing)[::-1]
+        return _missing(connection, _configuration(versions))
+
+
+def _missing(connection: Connection, configuration: Config) -> tuple[str, ...]:
+    scripts = ScriptDirectory.from_config(configuration)
+    missing = scripts.iterate_revisions("heads", _revision(connection) or "base")
+    return tuple(script.revision for script in missing)[::-1]
 
 
 def _revision(connection: Connection) -> str | None:
@@ -108,7 +123,7 @@ def _held(engine: Engine) -> Iterator[Connection]:
 def _alembic_errors(connection: Connection) -> Iterator[None]:
     try:
         yield
-    except CommandError as error:
+    except (CommandError, RevisionError) as error:
         raise StoreError(
             f"the schema of {connection.engine.url.database} cannot be brought up to date: {error};"
             " a newer version of turnkeeper may have migrated it"

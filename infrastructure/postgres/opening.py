@@ -105,7 +105,7 @@ DECIDE_BY_RULES = squeezed(
 
 def opening_of(opening: Opening) -> tuple[Statement, ...]:
     """What opens a turn; the last of them answers with one row."""
-    values = _values(opening)
+    values = opening_values(opening)
     first = (LEASE_GATE,) if opening.serialize else ()
     begin = tuple(Statement(sql, values) for sql in (*first, GIVE_UP_DEAD, BEGIN_TURN))
     check = opening.admission
@@ -126,12 +126,13 @@ def opened_of(row: Row, opening: Opening) -> Opened | AlreadyEnded:
     return Opened(
         admission=_admission(row, opening),
         versions=_versions(row, opening.owners),
-        resting=frozenset(_rest_scope(*rest) for rest in row["resting"] or ()),
+        resting=frozenset(rest_scope(*rest) for rest in row["resting"] or ()),
         epoch=row["epoch"],
     )
 
 
-def _values(opening: Opening) -> dict[str, object]:
+def opening_values(opening: Opening) -> dict[str, object]:
+    """The values of the statements here, the rules aside."""
     return {
         "server": str(opening.server),
         "turn": opening.turn_id,
@@ -166,5 +167,6 @@ def _versions(row: Row, owners: tuple[Owner, ...]) -> tuple[tuple[Owner, int], .
     return tuple((owner, known.get(str(owner), 0)) for owner in owners)
 
 
-def _rest_scope(owner: str, place: str, model: str) -> RestScope:
+def rest_scope(owner: str, place: str, model: str) -> RestScope:
+    """The scope of a row of model_rests."""
     return RestScope(owner=Owner.parse(owner), place=place, model=model)

@@ -49,11 +49,30 @@ turns = Table(
     Column("sweep_due", Instant),
     Column("sweeps", Integer, nullable=False, server_default=text("0")),
     Column("swept_by", Text),
+    Column("rescued", Boolean, nullable=False, server_default=false()),
     Index("uq_turns_turn_key", "server", "turn_key", unique=True),
     Index("ix_turns_turn_id", "turn_id"),
     Index("ix_turns_not_ended", "server", "channel_id", postgresql_where=text("ended_at IS NULL")),
     Index("ix_turns_taken_by", "server", "taken_by", postgresql_where=text("taken_by IS NOT NULL")),
     Index("ix_turns_sweep_due", "sweep_due", postgresql_where=text("sweep_due IS NOT NULL")),
+    # For people who look back. What most turns are is in none but the first three.
+    Index("ix_turns_opened", "opened_at", "turn_id"),
+    Index("ix_turns_server_opened", "server", "opened_at", "turn_id"),
+    Index(
+        "ix_turns_user_opened",
+        "user_id",
+        "opened_at",
+        "turn_id",
+        postgresql_where=text("user_id IS NOT NULL"),
+    ),
+    Index(
+        "ix_turns_status_opened",
+        "status",
+        "opened_at",
+        "turn_id",
+        postgresql_where=text("status <> 'completed'"),
+    ),
+    Index("ix_turns_rescued", "opened_at", "turn_id", postgresql_where=text("rescued")),
     postgresql_with=HALF_EMPTY,
 )
 

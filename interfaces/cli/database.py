@@ -7,6 +7,7 @@ import click
 
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import console, dump, json_option, tell
+from turnkeeper.interfaces.cli.progress import progress
 
 if TYPE_CHECKING:  # imported where it is used, so that help is there at once
     from turnkeeper.infrastructure.postgres.privileges import Given
@@ -22,10 +23,12 @@ def migrate(installation: Installation, app_role: str | None, as_json: bool) -> 
     With --app-role, ROLE is made if that is allowed, and may then read and write rows, and change
     no table. Let the bot log in as a member of it.
     """
+    from turnkeeper.infrastructure.postgres.migrate import migrate
     from turnkeeper.infrastructure.postgres.privileges import give_privileges
 
-    with installation.container() as container:
-        applied = container.schema()
+    with installation.container() as container, progress("applied", as_json=as_json) as told:
+        keeps = container.settings().store != "memory"
+        applied = migrate(container.engine(), told=told) if keeps else ()
         given = give_privileges(container.engine(), app_role) if app_role else None
     if as_json:
         role = {"app_role": app_role, "role": given.value} if given else {}

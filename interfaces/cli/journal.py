@@ -5,9 +5,8 @@ import json
 import click
 
 from turnkeeper.domain.errors import SettingsError
-from turnkeeper.domain.events import Entry, TurnEnded
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.cli.present import dump, json_option, tell
 
 
 @click.command()
@@ -30,28 +29,3 @@ def explain(installation: Installation, turn_id: str | None, as_json: bool) -> N
             dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
         else:
             tell(str(why))
-
-
-@click.command()
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
-@json_option
-@click.pass_obj
-def turns(installation: Installation, limit: int, as_json: bool) -> None:
-    """List the latest turns, newest first."""
-    with installation.turnkeeper() as keeper:
-        found = [(turn_id, _end(keeper.events(turn_id))) for turn_id in keeper.recent(limit)]
-    if as_json:
-        for turn_id, end in found:
-            status, model = (end.status, end.success_model) if end else (None, None)
-            dump({"turn_id": turn_id, "status": status, "model": model})
-        return
-    table(
-        ("turn", "status", "answered by"),
-        [(i, end.status if end else "?", (end and end.success_model) or "") for i, end in found],
-        empty="no turn was run yet; try `turnkeeper demo`",
-    )
-
-
-def _end(entries: tuple[Entry, ...]) -> TurnEnded | None:
-    ends = [one.event for one in entries if isinstance(one.event, TurnEnded)]
-    return ends[-1] if ends else None

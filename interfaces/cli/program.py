@@ -9,21 +9,26 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.completion import PROGRAM, completion
 from turnkeeper.interfaces.cli.crashtest import crashtest
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
-from turnkeeper.interfaces.cli.journal import explain, turns
+from turnkeeper.interfaces.cli.journal import explain
 from turnkeeper.interfaces.cli.keys import key
 from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
+from turnkeeper.interfaces.cli.plan import plan
+from turnkeeper.interfaces.cli.pool import pool
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.prices import price
 from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.sweep import sweep
+from turnkeeper.interfaces.cli.turns import turns
 
 INTERRUPTED = 130
 
@@ -66,7 +71,7 @@ class Program(click.Group):
     help="Where this machine keeps its data, in place of TURNKEEPER_DATA_DIR.",
 )
 @click.option("--database-url", help="A Postgres database, in place of TURNKEEPER_DATABASE_URL.")
-@click.version_option(VERSION, prog_name="turnkeeper")
+@click.version_option(VERSION, prog_name=PROGRAM)
 @click.pass_context
 def program(context: click.Context, data_dir: Path | None, database_url: str | None) -> None:
     """Exactly one answer to a chat turn, whatever keys, models and routes fail on the way."""
@@ -87,9 +92,13 @@ _UPKEEP = (
     metrics,
     discord,
     crashtest,
+    completion,
+    plan,
+    pool,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)
+model.add_command(price)
 
 
 def main() -> None:
@@ -98,6 +107,6 @@ def main() -> None:
     # Whoever ends it by SIGTERM is to leave no server behind either.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        program.main()
+        program.main(prog_name=PROGRAM)
     finally:
         flush()

@@ -4,6 +4,7 @@ import click
 
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
+from turnkeeper.interfaces.cli.progress import progress
 
 
 @click.command()
@@ -16,9 +17,9 @@ def prune(installation: Installation, days: int, as_json: bool) -> None:
     """Forget turns that are long over, with their journals, messages, signals and quota units."""
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
-    with installation.container() as container:
+    with installation.container() as container, progress("forgotten", as_json=as_json) as told:
         container.schema()
-        pruned = container.prune()(days=days)
+        pruned = container.prune()(days=days, told=told)
     if as_json:
         dump(in_json(pruned))
         return

@@ -1,6 +1,6 @@
 """The master secrets: which seal what, and the move from an old one to the current one."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,8 @@ import click
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.present import console, dump, json_option, table, tell
+from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.cli.progress import progress
 
 if TYPE_CHECKING:  # imported where they are used, so that help is there at once
     from turnkeeper.application.audit_secrets import SealedBy, SecretsAudit
@@ -34,7 +35,7 @@ def rotate(context: click.Context, as_json: bool) -> None:
     """
     from turnkeeper.application.rotate_secrets import rotate_secrets
 
-    with _resealer(context.obj) as resealer, _progress("resealed", as_json) as told:
+    with _resealer(context.obj) as resealer, progress("resealed", as_json=as_json) as told:
         rotation = rotate_secrets(resealer, told)
     if as_json:
         shut = [_as_data(row) for row in rotation.shut]
@@ -51,7 +52,7 @@ def audit(context: click.Context, as_json: bool) -> None:
     """Say what each master secret seals, and what does not open; nothing is changed."""
     from turnkeeper.application.audit_secrets import audit_secrets
 
-    with _resealer(context.obj) as resealer, _progress("opened", as_json) as told:
+    with _resealer(context.obj) as resealer, progress("opened", as_json=as_json) as told:
         found = audit_secrets(resealer, told)
     if as_json:
         shut = [_as_data(row) for row in found.shut]
@@ -75,23 +76,6 @@ def _resealer(installation: Installation) -> Iterator["Resealer"]:
 
     with installation.container() as container:
         yield PostgresResealer(container.engine(), vault=container.vault())
-
-
-@contextmanager
-def _progress(word: str, as_json: bool) -> Iterator[Callable[[int, int], None]]:
-    """What shows how far it is: a bar at a terminal, lines elsewhere, nothing beside JSON."""
-    shown = console(to_errors=True)
-    if as_json:
-        yield lambda done, total: None
-    elif not shown.is_terminal:
-        yield lambda done, total: click.echo(f"{word} {done} of {total}", err=True)
-    else:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        columns = (TextColumn(word), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=shown) as progress:
-            task = progress.add_task(word, total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 def _tell_rotation(rotation: "Rotation") -> None:

@@ -4,6 +4,7 @@ import click
 
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
+from turnkeeper.interfaces.cli.progress import progress
 
 
 @click.command()
@@ -13,8 +14,8 @@ def sweep(installation: Installation, as_json: bool) -> None:
     """Sweep up after turns whose process died: messages, quota, keys, webhooks."""
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
-    with installation.turnkeeper() as keeper:
-        report = keeper.sweep()
+    with installation.turnkeeper() as keeper, progress("swept", as_json=as_json) as told:
+        report = keeper.sweep(told)
     if as_json:
         dump(in_json(report))
         return

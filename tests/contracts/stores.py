@@ -12,6 +12,8 @@ from turnkeeper.application.ports.ledger import Intent, Ledger
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.signals import Signals
+from turnkeeper.application.ports.standings import Standings
+from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import Closing, Opened, Opening, TurnStore
 from turnkeeper.domain.admission import (
     Admission,
@@ -37,12 +39,14 @@ class Stores:
     """The adapters of one store, which know each other's turns."""
 
     turns: TurnStore
+    standings: Standings
     ledger: Ledger
     journal: Journal
     signals: Signals
     keys: Keys
     orphans: Orphans
     old: OldTurns
+    history: TurnHistory
     pass_time: Callable[[float], None]
     now: Callable[[], datetime]
     set_version: Callable[[Owner, int], None] = field(default=lambda owner, version: None)

@@ -91,8 +91,9 @@ def test_a_database_from_a_newer_version_is_left_alone(bare: Engine, versions: P
     migrate(bare, versions=versions)
     (versions / "b2.py").unlink()
 
-    with pytest.raises(StoreError, match=r"'b2'.*a newer version of turnkeeper"):
-        migrate(bare, versions=versions)
+    for look in (migrate, pending):
+        with pytest.raises(StoreError, match=r"'b2'.*a newer version of turnkeeper"):
+            look(bare, versions=versions)
 
 
 def test_its_lock_and_its_limits_end_with_it(bare: Engine, versions: Path) -> None:
@@ -146,3 +147,11 @@ def test_processes_that_migrate_at_once_do_it_once(
 
 def test_the_fixture_of_the_tests_is_up_to_date(database: Engine) -> None:
     assert pending(database) == ()
+
+
+def test_each_step_is_told(bare: Engine, versions: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    migrate(bare, versions=versions, told=lambda *so_far: told.append(so_far))
+
+    assert told == [(1, 2), (2, 2)]

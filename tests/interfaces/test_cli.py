@@ -252,11 +252,11 @@ def test_an_earlier_turn_is_listed_and_explained(turnkeeper: Run, wall: Wall) ->
     ran = turnkeeper("run", "Hi", "--model", "openai:gpt", "--json", **at_the_wall(wall))
     turn_id = lines_of(ran)[-1]["turn_id"]
 
-    listed = lines_of(turnkeeper("turns", "--json"))
+    (listed,) = json.loads(turnkeeper("turns", "--json").stdout)["turns"]
     explained = turnkeeper("explain")
     as_data = lines_of(turnkeeper("explain", turn_id, "--json"))
 
-    assert listed == [{"turn_id": turn_id, "status": "completed", "model": "gpt"}]
+    assert (listed["turn_id"], listed["status"], listed["model"]) == (turn_id, "completed", "gpt")
     assert "planned on the server route: gpt" in explained.stdout
     assert explained.stdout.splitlines()[-1].endswith("released what the sink held")
     assert [line["why"] for line in as_data][-1] == "released what the sink held"

@@ -47,14 +47,17 @@ def test_a_sweep_says_what_it_found_once(database: Engine, arguments: list[str])
         " 0 webhooks deleted",
     ]
     assert second.stdout.startswith("0 lost turns;")
+    assert (first.stderr, second.stderr) == ("swept 1\n", "")
 
 
 def test_a_sweep_is_said_as_json(database: Engine, arguments: list[str]) -> None:
     with stores_in_postgres(database) as stores:
         leave_a_message(stores)
 
-    report = json.loads(command(arguments, "sweep", "--json").stdout)
+    result = command(arguments, "sweep", "--json")
 
+    report = json.loads(result.stdout)
+    assert result.stderr == ""
     (lost,) = report["lost"]
     assert (lost["turn_id"], lost["turn_key"], lost["stuck"]) == ("t1", "trigger//0", ["m1"])
     assert report["stuck"] == ["m1"]
@@ -92,6 +95,7 @@ def test_what_is_old_is_pruned(database: Engine, arguments: list[str]) -> None:
 
     assert set(kept.values()) == {0}
     assert pruned.stdout.startswith("forgotten: 1 turns, 0 journals")
+    assert pruned.stderr == "forgotten 1\n"
 
 
 def test_how_old_has_to_be_said(arguments: list[str]) -> None:

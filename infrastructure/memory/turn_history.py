@@ -1,0 +1,53 @@
+"""Turns that have been, in memory."""
+
+from turnkeeper.application.ports.journal import Journal
+from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, TurnHistory, TurnQuery
+from turnkeeper.infrastructure.memory.register import Register, Turn
+
+
+class MemoryTurnHistory(TurnHistory):
+    """The turns of the register, with their journals."""
+
+    def __init__(self, register: Register, *, journal: Journal) -> None:
+        self._register = register
+        self._journal = journal
+
+    def page(
+        self, query: TurnQuery, *, before: TurnCursor | None, limit: int
+    ) -> tuple[PastTurn, ...]:
+        with self._register.lock:
+            turns = [self._past(turn) for turn in self._register.all()]
+        found = [turn for turn in turns if _fits(turn, query) and _is_before(turn, before)]
+        return tuple(sorted(found, key=_place, reverse=True)[:limit])
+
+    def _past(self, turn: Turn) -> PastTurn:
+        opening, result = turn.opening, turn.result
+        ended = result.status.value if result is not None else "running"
+        return PastTurn(
+            turn_id=opening.turn_id,
+            server=opening.server,
+            channel_id=opening.channel_id,
+            user_id=opening.user_id,
+            status="given_up" if turn.given_up else ended,
+            rescued=result is not None and result.was_rescued,
+            opened_at=turn.opened_at,
+            ended_at=turn.ended_at,
+            entries=self._journal.entries(opening.turn_id),
+        )
+
+
+def _fits(turn: PastTurn, query: TurnQuery) -> bool:
+    return (
+        query.server in {None, turn.server}
+        and query.user_id in {None, turn.user_id}
+        and query.status in {None, turn.status}
+        and (turn.rescued or not query.rescued_only)
+    )
+
+
+def _place(turn: PastTurn) -> tuple[int, str]:
+    return turn.cursor.opened_us, turn.cursor.turn_id
+
+
+def _is_before(turn: PastTurn, cursor: TurnCursor | None) -> bool:
+    return cursor is None or _place(turn) < (cursor.opened_us, cursor.turn_id)

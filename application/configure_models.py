@@ -5,6 +5,7 @@ from dataclasses import field
 from difflib import get_close_matches
 from threading import RLock
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.ports.key_ring import KeyVault
@@ -169,6 +170,26 @@ def sound(sampling: Sampling) -> Sampling:
         if value is not None and not low <= value <= high:
             raise SettingsError(f"{name} is {low:g} to {high:g}, not {value}")
     return sampling
+
+
+def sound_address(url: str) -> str:
+    """The address of an endpoint, if it is one and holds no secret.
+
+    Raises:
+        SettingsError: It is none, or a user's name, a password or a query is in it.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise SettingsError("the address of an endpoint cannot be parsed") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError("the address of an endpoint begins with https:// or http:// and a host")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise SettingsError(
+            "the address of an endpoint has no user name, password, ? or # in it;"
+            " save its key with `turnkeeper key add custom:N`"
+        )
+    return url
 
 
 def paired(

@@ -55,7 +55,7 @@ class ConfigurePersonal(ConfigureModels):
             settings = self.personal(user_id)
             owner = Owner.user(user_id)
             chain = merged(self._entry(owner, text) for text in models)
-            primary = _primary_of(settings.text_route, owner)
+            primary = primary_of(settings.text_route, owner)
             if primary and without_same(primary, chain) != chain:
                 raise SettingsError(
                     f"the model of user {user_id} cannot be its own fallback;"
@@ -84,7 +84,7 @@ class ConfigurePersonal(ConfigureModels):
 
     def _save_personal(self, settings: PersonalSettings) -> PersonalSettings:
         owner = Owner.user(settings.user_id)
-        primary = _primary_of(settings.text_route, owner)
+        primary = primary_of(settings.text_route, owner)
         chain = without_same(primary, settings.chain) if primary else settings.chain
         self._ports.editor.save_personal(
             replace(settings, chain=chain), chain=tuple(reference_of(entry) for entry in chain)
@@ -93,7 +93,8 @@ class ConfigurePersonal(ConfigureModels):
         return self.personal(settings.user_id)
 
 
-def _primary_of(row: SavedProvider | None, owner: Owner) -> FallbackEntry | None:
+def primary_of(row: SavedProvider | None, owner: Owner) -> FallbackEntry | None:
+    """What a user's row makes the lead of the user's turns, or None."""
     if row is not None and row.endpoint is not None:
         return EndpointEntry(endpoint=row.endpoint, owner=owner)
     return ModelEntry(model=row.model) if row is not None and row.model is not None else None

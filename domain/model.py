@@ -95,7 +95,7 @@ class Endpoint:
     """
 
     id: int
-    connection_id: int | None
+    connection_id: int | None = None
     label: str
     base_url: str
     model_name: str | None = None

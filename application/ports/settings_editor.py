@@ -2,9 +2,36 @@
 
 from typing import Protocol
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint, Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.settings import FallbackRef, PersonalSettings, ServerSettings
+
+
+@frozen
+class WholeOwner:
+    """All that an owner has set, to be written at once.
+
+    Attributes:
+        settings: With the version they were read with; 0 replaces whatever is there.
+        primary: A server's primary model, as a reference.
+        chain: The fallbacks, as references.
+        endpoints: All that the owner has; each id is the owner's own or a new one.
+        models: What is registered with it.
+    """
+
+    settings: ServerSettings | PersonalSettings
+    primary: FallbackRef | None = None
+    chain: tuple[FallbackRef, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ()
+    models: tuple[Model, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """Whose settings they are."""
+        if isinstance(self.settings, ServerSettings):
+            return Owner.server(self.settings.server_id)
+        return Owner.user(self.settings.user_id)
 
 
 class SettingsEditor(Protocol):
@@ -27,6 +54,21 @@ class SettingsEditor(Protocol):
 
     def models(self) -> tuple[Model, ...]:
         """All registered models, by id."""
+        ...
+
+    def remove_model(self, model_id: str) -> bool:
+        """Forget a model; False if there was none.
+
+        References to it lead nowhere then, and the versions of their owners rise.
+        """
+        ...
+
+    def owners(self, *, using: str | None = None) -> tuple[Owner, ...]:
+        """All that have ever set anything, in the order of their written form.
+
+        Args:
+            using: Those only whose settings refer to the model of this id.
+        """
         ...
 
     def save_server(
@@ -59,4 +101,12 @@ class SettingsEditor(Protocol):
 
     def remove_endpoint(self, owner: Owner, endpoint_id: int) -> bool:
         """Remove an endpoint; False if there was none."""
+        ...
+
+    def new_endpoint_id(self) -> int:
+        """An id that no endpoint has had, and that is not given again."""
+        ...
+
+    def replace_owner(self, whole: WholeOwner) -> None:
+        """Write all of an owner; endpoints that are not named are removed. One transaction."""
         ...

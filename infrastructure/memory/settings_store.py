@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import count
 from threading import Lock
 
-from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_editor import SettingsEditor, WholeOwner
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Model
@@ -98,12 +98,21 @@ class MemorySettingsStore(SettingsStore, SettingsEditor):
 
     def save_model(self, model: Model) -> None:
         with self._lock:
-            if self._models.get(model.id) == model:
-                return
-            self._models[model.id] = model
-            for owner, saved in self._saved.items():
-                if saved.mentions(model.id):
-                    self._saved[owner] = replace(saved, version=saved.version + 1)
+            self._register(model)
+
+    def remove_model(self, model_id: str) -> bool:
+        with self._lock:
+            gone = self._models.pop(model_id, None)
+            if gone is not None:
+                self._outdate(model_id)
+            return gone is not None
+
+    def owners(self, *, using: str | None = None) -> tuple[Owner, ...]:
+        with self._lock:
+            found = [
+                owner for owner, saved in self._saved.items() if not using or saved.mentions(using)
+            ]
+        return tuple(sorted(found, key=str))
 
     def models(self) -> tuple[Model, ...]:
         with self._lock:
@@ -150,6 +159,31 @@ class MemorySettingsStore(SettingsStore, SettingsEditor):
             if gone is not None:
                 self._raise_version(owner)
             return gone is not None
+
+    def new_endpoint_id(self) -> int:
+        with self._lock:
+            return next(self._endpoint_ids)
+
+    def replace_owner(self, whole: WholeOwner) -> None:
+        owner = whole.owner
+        with self._lock:
+            version = self._next_version(owner, read=whole.settings.version)
+            self._saved[owner] = _Saved(
+                version=version, settings=whole.settings, primary=whole.primary, chain=whole.chain
+            )
+            self._endpoints[owner] = {one.id: one for one in whole.endpoints}
+            for model in whole.models:
+                self._register(model)
+
+    def _register(self, model: Model) -> None:
+        if self._models.get(model.id) != model:
+            self._models[model.id] = model
+            self._outdate(model.id)
+
+    def _outdate(self, model_id: str) -> None:
+        for owner, saved in self._saved.items():
+            if saved.mentions(model_id):
+                self._saved[owner] = replace(saved, version=saved.version + 1)
 
     def _known(self, owner: Owner) -> Known:
         return Known(owner=owner, models=self._models, endpoints=self._endpoints.get(owner, {}))

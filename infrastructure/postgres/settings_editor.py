@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_or_update
 
-from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_editor import SettingsEditor, WholeOwner
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Endpoint, Model
 from turnkeeper.domain.owner import Owner
@@ -49,17 +49,27 @@ class PostgresSettingsEditor(SettingsEditor):
 
     def save_model(self, model: Model) -> None:
         with transaction(self._engine) as connection:
-            if connection.execute(SAVE_MODEL, model_row(model)).first():
-                connection.execute(
-                    update(owner_settings)
-                    .where(_mentions(model.id))
-                    .values(version=owner_settings.c.version + 1)
-                )
+            _register(connection, model)
+
+    def remove_model(self, model_id: str) -> bool:
+        with transaction(self._engine) as connection:
+            gone = connection.execute(delete(models).where(models.c.id == model_id))
+            if gone.rowcount:
+                _outdate(connection, model_id)
+            return gone.rowcount > 0
 
     def models(self) -> tuple[Model, ...]:
         with connected(self._engine) as connection:
             found = [model_of(row._asdict()) for row in connection.execute(select(models))]
         return tuple(sorted(found, key=lambda model: model.id))
+
+    def owners(self, *, using: str | None = None) -> tuple[Owner, ...]:
+        asked = select(owner_settings.c.owner)
+        if using is not None:
+            asked = asked.where(_mentions(using))
+        with connected(self._engine) as connection:
+            found = connection.scalars(asked).all()
+        return tuple(Owner.parse(owner) for owner in sorted(found))
 
     def save_server(
         self,
@@ -83,10 +93,8 @@ class PostgresSettingsEditor(SettingsEditor):
         with transaction(self._engine) as connection:
             _change(connection, owner, {})
             if endpoint.id == 0:
-                number: int = connection.scalars(select(endpoint_ids.next_value())).one()
-                added = replace(endpoint, id=number)
-                row = {"owner": str(owner), **endpoint_row(added)}
-                connection.execute(insert(endpoints).values(row))
+                added = replace(endpoint, id=_new_endpoint_id(connection))
+                _insert_endpoint(connection, owner, added)
                 return added
             changing = update(endpoints).where(*_is(owner, endpoint.id))
             if not connection.execute(changing.values(endpoint_row(endpoint))).rowcount:
@@ -107,6 +115,47 @@ class PostgresSettingsEditor(SettingsEditor):
             if gone.rowcount:
                 _change(connection, owner, {})
             return gone.rowcount > 0
+
+    def new_endpoint_id(self) -> int:
+        with connected(self._engine) as connection:
+            return _new_endpoint_id(connection)
+
+    def replace_owner(self, whole: WholeOwner) -> None:
+        owner, settings = whole.owner, whole.settings
+        values = (
+            server_row(settings, whole.primary, whole.chain)
+            if isinstance(settings, ServerSettings)
+            else personal_row(settings, whole.chain)
+        )
+        with transaction(self._engine) as connection:
+            _change(connection, owner, values, read=settings.version)
+            _replace_providers(connection, owner, settings.providers)
+            connection.execute(delete(endpoints).where(endpoints.c.owner == str(owner)))
+            for endpoint in whole.endpoints:
+                _insert_endpoint(connection, owner, endpoint)
+            for model in whole.models:
+                _register(connection, model)
+
+
+def _register(connection: Connection, model: Model) -> None:
+    if connection.execute(SAVE_MODEL, model_row(model)).first():
+        _outdate(connection, model.id)
+
+
+def _outdate(connection: Connection, model_id: str) -> None:
+    """Raise the versions of all that refer to the model."""
+    raised = owner_settings.c.version + 1
+    connection.execute(update(owner_settings).where(_mentions(model_id)).values(version=raised))
+
+
+def _new_endpoint_id(connection: Connection) -> int:
+    number: int = connection.scalars(select(endpoint_ids.next_value())).one()
+    return number
+
+
+def _insert_endpoint(connection: Connection, owner: Owner, endpoint: Endpoint) -> None:
+    row = {"owner": str(owner), **endpoint_row(endpoint)}
+    connection.execute(insert(endpoints).values(row))
 
 
 def _is(owner: Owner, endpoint_id: int) -> tuple[ColumnElement[bool], ...]:

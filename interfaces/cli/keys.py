@@ -1,25 +1,27 @@
-"""Saved keys: added, listed, removed. A key comes from standard input or a hidden prompt."""
+"""Saved keys: added, listed, changed. A key comes from standard input or a hidden prompt."""
 
 import sys
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turnkeeper.application.ports.key_ring import SavedKey
 from turnkeeper.domain.errors import SettingsError
-from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import KeyId
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.owners import LOCAL, owner_of, owner_options
+from turnkeeper.interfaces.cli.owners import owner_of, owner_options, owner_or_local
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+
+if TYPE_CHECKING:  # imported where it is used, so that help is there at once
+    from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
 LONGEST_KEY_BYTES = 65_536
 
 
 @click.group()
 def key() -> None:
-    """Save, list and remove provider keys."""
+    """Save, list, change and remove provider keys."""
 
 
 @key.command("add", context_settings={"allow_extra_args": True})
@@ -37,16 +39,12 @@ def add(
     as_json: bool,
 ) -> None:
     """Save a key for PROVIDER, read from standard input or asked for."""
-    if context.args:  # not named, since it may be the key
-        raise click.UsageError("a key is no argument, which others could read: pipe it in")
-    owner = owner_of(server_id, user_id) or Owner.server(LOCAL)
+    _refuse_arguments(context)
+    owner = owner_or_local(server_id, user_id)
     typed = _typed(provider)
     with context.obj.turnkeeper() as keeper:
         saved = keeper.configure.add_key(owner, provider, typed, is_main=is_main)
-    if as_json:
-        dump(_as_data(saved))
-    else:
-        tell(f"saved key {saved.key.id}{_ending(saved)} of {saved.owner} for {saved.provider}")
+        _tell_saved("saved", saved, as_json)
 
 
 @key.command("list")
@@ -75,6 +73,43 @@ def list_keys(
     )
 
 
+@key.command("replace", context_settings={"allow_extra_args": True})
+@click.argument("key_id", type=int)
+@json_option
+@click.pass_context
+def replace(context: click.Context, key_id: int, as_json: bool) -> None:
+    """Put another key in the place of that one, read from standard input or asked for."""
+    _refuse_arguments(context)
+    with context.obj.turnkeeper() as keeper:
+        found = _found(keeper, key_id)
+        typed = _typed(found.provider)
+        _tell_saved(
+            "replaced", keeper.configure.replace_key(found.owner, KeyId(key_id), typed), as_json
+        )
+
+
+@key.command("enable")
+@click.argument("key_id", type=int)
+@json_option
+@click.pass_obj
+def enable(installation: Installation, key_id: int, as_json: bool) -> None:
+    """Let the key of that id take part again; one that was refused gets another chance."""
+    with installation.turnkeeper() as keeper:
+        owner = _found(keeper, key_id).owner
+        _tell_saved("enabled", keeper.configure.enable_key(owner, KeyId(key_id)), as_json)
+
+
+@key.command("disable")
+@click.argument("key_id", type=int)
+@json_option
+@click.pass_obj
+def disable(installation: Installation, key_id: int, as_json: bool) -> None:
+    """Leave the key of that id out of all turns, and keep it."""
+    with installation.turnkeeper() as keeper:
+        owner = _found(keeper, key_id).owner
+        _tell_saved("disabled", keeper.configure.enable_key(owner, KeyId(key_id), False), as_json)
+
+
 @key.command("remove")
 @click.argument("key_id", type=int)
 @json_option
@@ -82,14 +117,28 @@ def list_keys(
 def remove(installation: Installation, key_id: int, as_json: bool) -> None:
     """Forget the key of that id."""
     with installation.turnkeeper() as keeper:
-        found = [one for one in keeper.configure.saved_keys() if one.key.id == key_id]
-        if not found:
-            raise SettingsError(f"there is no key {key_id}; see `turnkeeper key list`")
-        keeper.configure.remove_key(found[0].owner, KeyId(key_id))
+        found = _found(keeper, key_id)
+        keeper.configure.remove_key(found.owner, KeyId(key_id))
+        _tell_saved("removed", found, as_json)
+
+
+def _refuse_arguments(context: click.Context) -> None:
+    if context.args:  # not named, since it may be the key
+        raise click.UsageError("a key is no argument, which others could read: pipe it in")
+
+
+def _found(keeper: "Turnkeeper", key_id: int) -> SavedKey:
+    for saved in keeper.configure.saved_keys():
+        if saved.key.id == key_id:
+            return saved
+    raise SettingsError(f"there is no key {key_id}; see `turnkeeper key list`")
+
+
+def _tell_saved(done: str, saved: SavedKey, as_json: bool) -> None:
     if as_json:
-        dump(_as_data(found[0]))
+        dump(_as_data(saved))
     else:
-        tell(f"removed key {key_id} of {found[0].owner} for {found[0].provider}")
+        tell(f"{done} key {saved.key.id}{_ending(saved)} of {saved.owner} for {saved.provider}")
 
 
 def _typed(provider: str) -> str:

@@ -1,4 +1,4 @@
-"""Models, and in which order a server uses them."""
+"""Models: registered, described and chosen."""
 
 from dataclasses import asdict
 from typing import Any
@@ -7,10 +7,10 @@ import click
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.model import Capabilities, Limits, Model
-from turnkeeper.domain.plan import BrokenEntry, EndpointEntry, FallbackEntry, ModelEntry
-from turnkeeper.domain.settings import ServerSettings
+from turnkeeper.domain.owner import OwnerKind
+from turnkeeper.interfaces.cli.fallbacks import show_models
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.owners import server_option
+from turnkeeper.interfaces.cli.owners import owner_options, owner_or_local, server_option
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
 
@@ -27,6 +27,9 @@ def model() -> None:
 @click.option("--images", is_flag=True, help="It sees images.")
 @click.option("--videos", is_flag=True, help="It sees videos.")
 @click.option("--reasoning", is_flag=True, help="It thinks before it answers.")
+@click.option("--prefix-completion", is_flag=True, help="It goes on from a given beginning.")
+@click.option("--strict-role-alternation", is_flag=True, help="Roles must take turns.")
+@click.option("--verbatim-tool-calling", is_flag=True, help="It writes tool calls as text.")
 @json_option
 @click.pass_obj
 def add(installation: Installation, /, name: str, as_json: bool, **known: Any) -> None:
@@ -57,64 +60,66 @@ def list_models(installation: Installation, as_json: bool) -> None:
     )
 
 
+@model.command("show")
+@click.argument("name", metavar="MODEL")
+@json_option
+@click.pass_obj
+def show_model(installation: Installation, name: str, as_json: bool) -> None:
+    """Show what is known about MODEL."""
+    with installation.turnkeeper() as keeper:
+        found = keeper.configure.find_model(name)
+    if as_json:
+        dump(asdict(found))
+        return
+    limits = {name: str(value or "?") for name, value in asdict(found.limits).items()}
+    can = {name: "yes" if has else "no" for name, has in asdict(found.capabilities).items()}
+    table(("model", found.id), [*limits.items(), *can.items()], empty="")
+
+
+@model.command("remove")
+@click.argument("name", metavar="MODEL")
+@json_option
+@click.pass_obj
+def remove(installation: Installation, name: str, as_json: bool) -> None:
+    """Forget MODEL; one that somebody uses is refused."""
+    with installation.turnkeeper() as keeper:
+        found = keeper.configure.find_model(name)
+        keeper.configure.remove_model(found.id)
+    if as_json:
+        dump(asdict(found))
+    else:
+        tell(f"forgot {found.id}")
+
+
 @model.command("use")
 @click.argument("name", metavar="MODEL")
-@server_option
+@owner_options
 @json_option
 @click.pass_obj
-def use(installation: Installation, name: str, server_id: str, as_json: bool) -> None:
-    """Make MODEL the primary model of a server."""
-    with installation.turnkeeper() as keeper:
-        _show(keeper.configure.use_model(server_id, name), as_json)
-
-
-@click.group()
-def fallback() -> None:
-    """Set, list and clear a server's fallback models."""
-
-
-@fallback.command("set")
-@click.argument("names", metavar="MODEL...", nargs=-1, required=True)
-@server_option
-@json_option
-@click.pass_obj
-def set_fallbacks(
-    installation: Installation, names: tuple[str, ...], server_id: str, as_json: bool
+def use(
+    installation: Installation, name: str, server_id: str | None, user_id: str | None, as_json: bool
 ) -> None:
-    """Replace the chain by MODEL..., tried in this order."""
+    """Make MODEL the primary model; the chain loses it.
+
+    For a user, its provider pays for the user's turns from now on.
+    """
+    owner = owner_or_local(server_id, user_id)
     with installation.turnkeeper() as keeper:
-        _show(keeper.configure.set_fallbacks(server_id, names), as_json)
+        if owner.kind is OwnerKind.SERVER:
+            keeper.configure.use_model(owner.id, name)
+        else:
+            keeper.configure.use_personal_model(owner.id, name)
+        show_models(keeper.configure.settings_of(owner), as_json)
 
 
-@fallback.command("list")
+@model.command("clear")
 @server_option
 @json_option
 @click.pass_obj
-def list_fallbacks(installation: Installation, server_id: str, as_json: bool) -> None:
-    """List the primary model and its fallbacks."""
+def clear(installation: Installation, server_id: str, as_json: bool) -> None:
+    """Have no primary model. A user's is cleared by `turnkeeper provider set … --no-text`."""
     with installation.turnkeeper() as keeper:
-        _show(keeper.configure.server(server_id), as_json)
-
-
-@fallback.command("clear")
-@server_option
-@json_option
-@click.pass_obj
-def clear_fallbacks(installation: Installation, server_id: str, as_json: bool) -> None:
-    """Leave the primary model alone."""
-    with installation.turnkeeper() as keeper:
-        _show(keeper.configure.clear_fallbacks(server_id), as_json)
-
-
-@click.command()
-@click.argument("state", type=click.Choice(("on", "off")))
-@server_option
-@json_option
-@click.pass_obj
-def randomizer(installation: Installation, state: str, server_id: str, as_json: bool) -> None:
-    """Let a random one of a server's models lead each turn."""
-    with installation.turnkeeper() as keeper:
-        _show(keeper.configure.randomize(server_id, state == "on"), as_json)
+        show_models(keeper.configure.clear_model(server_id), as_json)
 
 
 def _model(name: str, known: dict[str, Any]) -> Model:
@@ -137,33 +142,3 @@ def _row(model: Model) -> tuple[str, ...]:
     limits = (model.limits.window_tokens, model.limits.max_output_tokens)
     can = [name for name, has in asdict(model.capabilities).items() if has]
     return (model.id, *("?" if limit is None else str(limit) for limit in limits), ", ".join(can))
-
-
-def _show(settings: ServerSettings, as_json: bool) -> None:
-    """A server's models in the order in which they are tried."""
-    chain = [_name(entry) for entry in settings.chain]
-    primary = _name(settings.primary) if settings.primary else None
-    if as_json:
-        dump(
-            {
-                "server": settings.server_id,
-                "primary": primary,
-                "fallbacks": chain,
-                "randomizer": settings.randomizer,
-            }
-        )
-        return
-    rows = [("primary", primary or "none; set one with `turnkeeper model use`")]
-    rows += [(f"fallback {number}", name) for number, name in enumerate(chain, start=1)]
-    rows += [("randomizer", "on" if settings.randomizer else "off")]
-    table(("server", settings.server_id), rows, empty="")
-
-
-def _name(entry: FallbackEntry) -> str:
-    match entry:
-        case ModelEntry(model=found):
-            return found.id
-        case EndpointEntry(endpoint=endpoint):
-            return f"endpoint:{endpoint.id} ({endpoint.label})"
-        case BrokenEntry(name=name, cause=cause):
-            return f"{name} (broken: {cause})"

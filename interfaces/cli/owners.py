@@ -32,3 +32,8 @@ def owner_of(server_id: str | None, user_id: str | None) -> Owner | None:
         return None if server_id is None else Owner.server(server_id)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+
+
+def owner_or_local(server_id: str | None, user_id: str | None) -> Owner:
+    """The owner that was named, else the local server."""
+    return owner_of(server_id, user_id) or Owner.server(LOCAL)

@@ -9,26 +9,34 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.channels import channel, persona
 from turnkeeper.interfaces.cli.completion import PROGRAM, completion
 from turnkeeper.interfaces.cli.crashtest import crashtest
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
+from turnkeeper.interfaces.cli.endpoints import endpoint
+from turnkeeper.interfaces.cli.fallbacks import fallback, randomizer
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain
 from turnkeeper.interfaces.cli.keys import key
+from turnkeeper.interfaces.cli.limits import cooldown, quota
 from turnkeeper.interfaces.cli.metrics import metrics
-from turnkeeper.interfaces.cli.models import fallback, model, randomizer
+from turnkeeper.interfaces.cli.models import model
 from turnkeeper.interfaces.cli.plan import plan
 from turnkeeper.interfaces.cli.pool import pool
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.prices import price
+from turnkeeper.interfaces.cli.providers import provider
 from turnkeeper.interfaces.cli.prune import prune
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
+from turnkeeper.interfaces.cli.servers import server
 from turnkeeper.interfaces.cli.sweep import sweep
+from turnkeeper.interfaces.cli.transfer import export_settings, import_settings
 from turnkeeper.interfaces.cli.turns import turns
+from turnkeeper.interfaces.cli.users import user
 
 INTERRUPTED = 130
 
@@ -78,7 +86,22 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-_SETUP = (key, model, fallback, randomizer)
+_SETUP = (
+    server,
+    user,
+    provider,
+    key,
+    model,
+    fallback,
+    randomizer,
+    endpoint,
+    quota,
+    cooldown,
+    channel,
+    persona,
+    export_settings,
+    import_settings,
+)
 _UPKEEP = (
     migrate,
     db,

@@ -11,7 +11,7 @@ from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.outcome import TurnStatus
-from turnkeeper.domain.turn import TurnRequest, TurnResult
+from turnkeeper.domain.turn import Persona, TurnRequest, TurnResult
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import LOCAL, server_option
 from turnkeeper.interfaces.cli.present import json_option
@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # imported where it is used, so that help is there at once
 @click.option("--model", "model", metavar="PROVIDER:NAME", help="In place of the server's own.")
 @server_option
 @click.option("--user", "user_id", help="Who asks; a user's own keys come first.")
+@click.option("--channel", "channel_id", help="Where; a channel of its own if not said.")
+@click.option("--persona", "persona_id", default="", help="Who answers; the main one if not said.")
 @click.option("--system", default="", help="What the model is told first.")
 @json_option
 @click.pass_context
@@ -38,9 +40,10 @@ def run(context: click.Context, /, prompt: str, as_json: bool, **asked: Any) -> 
         conversation=Conversation.of(_text(prompt), system=asked["system"]),
         server_id=asked["server_id"],
         # Its own, so that it does not wait for what runs in another terminal.
-        channel_id=f"{LOCAL}-{turn_id[:12]}",
+        channel_id=asked["channel_id"] or f"{LOCAL}-{turn_id[:12]}",
         user_id=asked["user_id"],
         llm_override=asked["model"],
+        persona=Persona(id=asked["persona_id"]),
     )
     installation: Installation = context.obj
     with installation.turnkeeper(lends_environment_keys=True) as keeper:

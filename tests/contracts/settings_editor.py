@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 from builders import SERVER, USER, a_model, an_endpoint
-from contracts.settings import ALPHA, BETA, Settings
+from contracts.settings import ALPHA, BETA, SAMPLING, Settings, ref
 
+from turnkeeper.application.ports.settings_editor import WholeOwner
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.model import Capabilities, Endpoint, Limits, Model
 from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.plan import BrokenEntry, EndpointEntry, ModelEntry
+from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
 
 
 class SettingsEditorContract:
@@ -116,3 +119,77 @@ class SettingsEditorContract:
         settings.register(replace(BETA, id="alpha"), ALPHA)
 
         assert settings.store.find_model("alpha") == replace(BETA, id="alpha")
+
+    def test_a_removed_model_leaves_its_references_broken(self, settings: Settings) -> None:
+        settings.register(ALPHA, BETA)
+        before = settings.save_server(ServerSettings(server_id="guild"), primary=ref(ALPHA))
+
+        assert settings.editor.remove_model(ALPHA.id)
+        assert not settings.editor.remove_model(ALPHA.id)
+
+        read = settings.store.server("guild")
+        assert settings.editor.models() == (BETA,)
+        assert isinstance(read.primary, BrokenEntry)
+        assert read.version == before.version + 1
+
+    def test_all_that_set_something_are_listed(self, settings: Settings) -> None:
+        settings.save_personal(PersonalSettings(user_id="zoe"))
+        settings.save_server(ServerSettings(server_id="guild"))
+        settings.editor.save_endpoint(USER, an_endpoint(0))
+
+        settings.save_server(ServerSettings(server_id="away"), ref(ALPHA))
+
+        away = Owner.server("away")
+        assert settings.editor.owners() == (away, SERVER, USER, Owner.user("zoe"))
+        assert settings.editor.owners(using=ALPHA.id) == (away,)
+
+    def test_an_owner_is_replaced_whole(self, settings: Settings) -> None:
+        gone = settings.editor.save_endpoint(SERVER, an_endpoint(0, label="gone"))
+        kept = settings.editor.save_endpoint(SERVER, an_endpoint(0, label="kept"))
+        before = settings.save_server(ServerSettings(server_id="guild"), ref(gone))
+        new = an_endpoint(settings.editor.new_endpoint_id(), label="new")
+        renamed = replace(kept, label="renamed")
+        providers = (SavedProvider(provider="wall", sampling=SAMPLING),)
+
+        settings.editor.replace_owner(
+            WholeOwner(
+                settings=replace(before, randomizer=True, providers=providers),
+                primary=ref(ALPHA),
+                chain=(ref(new),),
+                endpoints=(renamed, new),
+                models=(ALPHA,),
+            )
+        )
+
+        read = settings.store.server("guild")
+        assert settings.editor.endpoints(SERVER) == (renamed, new)
+        assert read == ServerSettings(
+            server_id="guild",
+            version=read.version,
+            primary=ModelEntry(model=ALPHA),
+            chain=(EndpointEntry(endpoint=new, owner=SERVER),),
+            randomizer=True,
+            providers=providers,
+        )
+        assert read.version > before.version
+
+    def test_a_user_is_replaced_whole(self, settings: Settings) -> None:
+        row = SavedProvider(provider="wall", model=ALPHA, text_enabled=True)
+        whole = PersonalSettings(user_id="ann", providers=(row,), server_fallback=False)
+
+        settings.editor.replace_owner(WholeOwner(settings=whole, models=(ALPHA,)))
+
+        read = settings.store.personal("ann")
+        assert read == replace(whole, version=read.version)
+
+    def test_an_owner_that_changed_meanwhile_is_not_replaced(self, settings: Settings) -> None:
+        read = settings.save_server(ServerSettings(server_id="guild"))
+        settings.save_server(replace(read, randomizer=True))
+        whole = WholeOwner(settings=read, endpoints=(an_endpoint(77),), models=(ALPHA,))
+
+        with pytest.raises(StoreError, match="were changed meanwhile"):
+            settings.editor.replace_owner(whole)
+
+        assert settings.store.server("guild").randomizer
+        assert settings.editor.endpoints(SERVER) == ()
+        assert settings.editor.models() == ()

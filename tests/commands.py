@@ -1,0 +1,103 @@
+"""The command line over one database, with a wall for its providers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from turnkeeper.infrastructure.wall.answer import Answer
+from turnkeeper.infrastructure.wall.seen import Seen
+from turnkeeper.infrastructure.wall.server import Wall
+from turnkeeper.interfaces.cli.program import program
+
+PROVIDER = "openrouter"
+
+
+class Commands:
+    """Runs commands; a traceback or a key in what one prints is an error."""
+
+    def __init__(self, database_url: str, folder: Path, wall: Wall | None = None) -> None:
+        self._before = ("--data-dir", str(folder), "--database-url", database_url)
+        self._environ = {
+            "TURNKEEPER_BASE_URLS": json.dumps({PROVIDER: wall.base_url} if wall else {}),
+            "TURNKEEPER_LIVE_LIMITS": "false",
+        }
+
+    def __call__(self, *arguments: str, typed: str = "") -> Result:
+        """The command's result, whatever it is."""
+        result = CliRunner().invoke(
+            program, [*self._before, *arguments], input=typed, env=self._environ
+        )
+        said = result.output + result.stderr
+        assert result.exception is None or isinstance(result.exception, SystemExit), said
+        assert "Traceback" not in said
+        assert "sk-" not in said
+        return result
+
+    def done(self, *arguments: str, typed: str = "") -> Result:
+        """The result of a command that must succeed."""
+        result = self(*arguments, typed=typed)
+        assert result.exit_code == 0, result.output + result.stderr
+        return result
+
+    def data(self, *arguments: str) -> Any:
+        """What a command that must succeed prints as JSON."""
+        return json.loads(self.done(*arguments, "--json").stdout)
+
+    def refused(self, *arguments: str) -> str:
+        """The one line that a command prints that must be refused."""
+        result = self(*arguments)
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
+        (line,) = result.stderr.splitlines()
+        return line.removeprefix("turnkeeper: ")
+
+
+class Town:
+    """A server with models alpha and beta, and a user with a key, all at the wall.
+
+    Attributes:
+        patience: How many turns may be run to see that something is drawn.
+    """
+
+    def __init__(self, run: Commands, wall: Wall) -> None:
+        self.run = run
+        self.wall = wall
+        self.patience = 4
+        for name in ("alpha", "beta"):
+            run.done("model", "add", f"{PROVIDER}:{name}")
+        run.done("model", "use", f"{PROVIDER}:alpha")
+        run.done("key", "add", PROVIDER, typed="sk-server-0123456789")
+        wall.script(Answer(text="Aye."))
+
+    def turn(self, *options: str) -> dict[str, Any]:
+        """The result of one turn, as `run --json` prints it."""
+        lines = self.run("run", "Hi", *options, "--json").stdout.splitlines()
+        result: dict[str, Any] = json.loads(lines[-1])["result"]
+        return result
+
+    def requests(self, *options: str) -> list[Seen]:
+        """What the wall saw of one turn."""
+        before = len(self.wall.seen)
+        self.turn(*options)
+        return list(self.wall.seen[before:])
+
+    def asked(self, *options: str) -> list[str | None]:
+        """The models that one turn asked, in order."""
+        return list(dict.fromkeys(seen.model for seen in self.requests(*options)))
+
+    def body(self, *options: str) -> dict[str, Any]:
+        """The body of the last request of one turn."""
+        return dict(self.requests(*options)[-1].body)
+
+    def two(self, *options: str) -> list[str]:
+        """How two turns end, one after the other."""
+        return [self.turn(*options)["status"] for _ in range(2)]
+
+    def leads(self, *options: str) -> set[str | None]:
+        """The models that lead, in as many turns as patience allows."""
+        seen: set[str | None] = set()
+        for _ in range(self.patience):
+            if len(seen) < 2:
+                seen.add(self.asked(*options)[0])
+        return seen

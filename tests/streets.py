@@ -13,6 +13,7 @@ from turnkeeper.domain.events import Entry
 from turnkeeper.domain.model import Capabilities, Endpoint
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.policy import TimeLimits
+from turnkeeper.domain.replay import replayed
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.http import HttpClient
@@ -178,6 +179,7 @@ class House:
         request = TurnRequest(conversation=conversation, server_id=self.server.id)
         result = self.keeper.run(request, self.sink, on_event=entries.append)
         assert breaches(tuple(entries)) == ()
+        assert replayed(entries).differences == ()
         return result
 
     def answerer(self) -> Who | None:

@@ -1,6 +1,7 @@
 """What happened in earlier turns, and why."""
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -9,12 +10,23 @@ from turnkeeper.domain.events import Entry, TurnEnded
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
+export_option = click.option(
+    "--export",
+    "file",
+    type=click.Path(allow_dash=True, dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the journal into FILE instead, for `turnkeeper replay`; `-` writes it here.",
+)
+
 
 @click.command()
 @click.argument("turn_id", metavar="[TURN]", required=False)
+@export_option
 @json_option
 @click.pass_obj
-def explain(installation: Installation, turn_id: str | None, as_json: bool) -> None:
+def explain(
+    installation: Installation, turn_id: str | None, file: str | None, as_json: bool
+) -> None:
     """Say why each step of TURN was taken; of the latest turn if none is named."""
     from turnkeeper.infrastructure.journal_codec import entry_to_json
     from turnkeeper.interfaces.explain import explained
@@ -25,6 +37,9 @@ def explain(installation: Installation, turn_id: str | None, as_json: bool) -> N
     if not entries:
         named = "no turn was run yet" if turn_id is None else f"there is no turn {turn_id!r}"
         raise SettingsError(f"{named}; see `turnkeeper turns`")
+    if file is not None:
+        _export((entries,), file, as_json=as_json)
+        return
     for why in explained(entries):
         if as_json:
             dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
@@ -34,12 +49,17 @@ def explain(installation: Installation, turn_id: str | None, as_json: bool) -> N
 
 @click.command()
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@export_option
 @json_option
 @click.pass_obj
-def turns(installation: Installation, limit: int, as_json: bool) -> None:
+def turns(installation: Installation, limit: int, file: str | None, as_json: bool) -> None:
     """List the latest turns, newest first."""
     with installation.turnkeeper() as keeper:
-        found = [(turn_id, _end(keeper.events(turn_id))) for turn_id in keeper.recent(limit)]
+        journals = [(turn_id, keeper.events(turn_id)) for turn_id in keeper.recent(limit)]
+    if file is not None:
+        _export([entries for _, entries in journals if entries], file, as_json=as_json)
+        return
+    found = [(turn_id, _end(entries)) for turn_id, entries in journals]
     if as_json:
         for turn_id, end in found:
             status, model = (end.status, end.success_model) if end else (None, None)
@@ -50,6 +70,28 @@ def turns(installation: Installation, limit: int, as_json: bool) -> None:
         [(i, end.status if end else "?", (end and end.success_model) or "") for i, end in found],
         empty="no turn was run yet; try `turnkeeper demo`",
     )
+
+
+def _export(journals: Sequence[tuple[Entry, ...]], file: str, *, as_json: bool) -> None:
+    """Write the journals into the file, and say so unless they go where it would be said.
+
+    Raises:
+        SettingsError: It cannot be written.
+    """
+    from turnkeeper.infrastructure.journal_file import lines_of
+
+    try:
+        with click.open_file(file, "w", encoding="utf-8") as out:
+            out.writelines(f"{line}\n" for line in lines_of(journals))
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror or error}") from None
+    if file == "-":
+        return
+    if as_json:
+        dump({"file": file, "turns": len(journals), "entries": sum(map(len, journals))})
+        return
+    which = f"turn {journals[0][0].turn_id}" if len(journals) == 1 else f"{len(journals)} turns"
+    tell(f"the journal of {which} is in {file}; `turnkeeper replay` reads it")
 
 
 def _end(entries: tuple[Entry, ...]) -> TurnEnded | None:

@@ -20,6 +20,7 @@ from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import fallback, model, randomizer
 from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
 from turnkeeper.interfaces.cli.prune import prune
+from turnkeeper.interfaces.cli.replay import replay
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.sweep import sweep
@@ -80,6 +81,7 @@ _UPKEEP = (
     secrets,
     explain,
     turns,
+    replay,
     sweep,
     prune,
     interactions,

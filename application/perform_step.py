@@ -27,6 +27,7 @@ from turnkeeper.domain.answers import (
     Unpreparable,
     Waited,
 )
+from turnkeeper.domain.choice import booked_as
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
@@ -44,7 +45,7 @@ from turnkeeper.domain.outcome import (
     Unreachable,
 )
 from turnkeeper.domain.redact import redact
-from turnkeeper.domain.rotation import BookError, Booking, BookNeutral, BookSuccess, Lease
+from turnkeeper.domain.rotation import Booking, BookNeutral, Lease
 from turnkeeper.domain.steps import (
     LeaseKey,
     OpenServerRoute,
@@ -138,6 +139,8 @@ class PerformStep:
                 input_tokens=answer.input_tokens,
                 max_output_tokens=answer.max_output_tokens,
                 dropped=answer.dropped,
+                least_tokens=answer.least_tokens,
+                has_media=answer.has_media,
             )
         )
         return answer
@@ -152,13 +155,14 @@ class PerformStep:
         except StoreError as error:
             lent = NoneFree(next_in_s=None, cause=redact(str(error)))
         if isinstance(lent, NoneFree):
-            return self._no_key(step.attempt_no, lent)
+            return self._no_key(step, lent)
         self._note(
             events.KeyLeased(
                 attempt_no=step.attempt_no,
                 key_id=lent.key_id,
                 is_main=lent.is_main,
                 is_probe=lent.is_probe,
+                without=tuple(sorted(step.without)),
             )
         )
         self._lent = lent
@@ -170,7 +174,14 @@ class PerformStep:
         now_s = clock.monotonic()
         for_s = min(step.until_s, self._stage.deadline.at_s) - now_s
         clock.wait(self._stage.mailbox.arrived, max(0.0, for_s))
-        self._note(events.Waited(attempt_no=step.attempt_no, for_s=max(0.0, for_s), why=step.why))
+        self._note(
+            events.Waited(
+                attempt_no=step.attempt_no,
+                for_s=max(0.0, for_s),
+                why=step.why,
+                until_s=self._stage.recorder.at_s(step.until_s),
+            )
+        )
         signal = self._stage.mailbox.signal
         if signal is None and self._stage.deadline.passed(clock.monotonic()):
             signal = Signal.DEADLINE_PASSED
@@ -187,7 +198,8 @@ class PerformStep:
         if isinstance(step.adjust, AsIs) and not step.kept:
             self._tools.context.learn(attempt, step.prepared, outcome)
         self.standing = outcome.ran.delivered
-        self._note(_ended(outcome, number))
+        ended_at_s = self._stage.recorder.at_s(outcome.ran.ended_at_s)
+        self._note(_ended(outcome, number, ended_at_s))
         return outcome
 
     def open(self, step: OpenServerRoute) -> RouteOpened | RouteRefused | RouteFailed:
@@ -256,19 +268,25 @@ class PerformStep:
         except StoreError as error:
             self._note(events.EffectFailed(effect="unreachable mark", cause=redact(str(error))))
 
-    def _no_key(self, attempt_no: int, none: NoneFree) -> NoKey:
+    def _no_key(self, step: LeaseKey, none: NoneFree) -> NoKey:
         self._note(
-            events.NoKeyLeft(attempt_no=attempt_no, next_in_s=none.next_in_s, cause=none.cause)
+            events.NoKeyLeft(
+                attempt_no=step.attempt_no,
+                next_in_s=none.next_in_s,
+                cause=none.cause,
+                without=tuple(sorted(step.without)),
+            )
         )
         now_s = self._tools.clock.monotonic()
         next_at_s = None if none.next_in_s is None else now_s + none.next_in_s
-        return NoKey(attempt_no=attempt_no, next_at_s=next_at_s, now_s=now_s, cause=none.cause)
+        return NoKey(attempt_no=step.attempt_no, next_at_s=next_at_s, now_s=now_s, cause=none.cause)
 
 
 def _asked(answer: RouteOpened | RouteRefused | RouteFailed) -> events.ServerRouteAsked:
     match answer:
-        case RouteOpened(attempts=attempts):
-            return events.ServerRouteAsked(answer="opened", attempts=attempts)
+        case RouteOpened(attempts=attempts, resting=resting):
+            rests = tuple(sorted(resting))
+            return events.ServerRouteAsked(answer="opened", attempts=attempts, resting=rests)
         case RouteRefused(kind=kind):
             return events.ServerRouteAsked(answer="refused", cause=kind.value)
         case RouteFailed(cause=cause):
@@ -278,14 +296,7 @@ def _asked(answer: RouteOpened | RouteRefused | RouteFailed) -> events.ServerRou
 def _booked(booking: Booking, state: TurnState, invocation_no: int) -> events.KeyBooked:
     ran = state.outcomes[-1].ran
     assert ran.lease is not None
-    match booking:
-        case BookSuccess():
-            word, error_class, rests, rest_s = "success", "", "nothing", 0.0
-        case BookNeutral():
-            word, error_class, rests, rest_s = "neutral", "", "nothing", 0.0
-        case BookError():
-            word, error_class = "error", booking.booked_as.value
-            rests, rest_s = booking.scope.value, booking.rest_s
+    word, error_class, rests, rest_s = booked_as(booking)
     return events.KeyBooked(
         attempt_no=ran.attempt_no,
         invocation_no=invocation_no,
@@ -297,7 +308,7 @@ def _booked(booking: Booking, state: TurnState, invocation_no: int) -> events.Ke
     )
 
 
-def _ended(outcome: Outcome, invocation_no: int) -> events.InvocationEnded:
+def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.InvocationEnded:
     ran = outcome.ran
     return events.InvocationEnded(
         attempt_no=ran.attempt_no,
@@ -311,6 +322,7 @@ def _ended(outcome: Outcome, invocation_no: int) -> events.InvocationEnded:
         input_tokens=ran.usage.input_tokens if ran.usage else None,
         output_tokens=ran.usage.output_tokens if ran.usage else None,
         response_model=_response_model(outcome),
+        ended_at_s=ended_at_s,
     )
 
 

@@ -23,13 +23,17 @@ class Recorder:
 
     def note(self, event: Event) -> None:
         """Add an event."""
-        at_s = self._clock.monotonic() - self._began_s
+        at_s = self.at_s(self._clock.monotonic())
         with self._lock:
             entry = Entry(turn_id=self.turn_id, seq=len(self._entries), at_s=at_s, event=event)
             self._entries.append(entry)
             self._unwritten.append(entry)
         for listener in self._listeners:
             listener(entry)
+
+    def at_s(self, monotonic_s: float) -> float:
+        """An instant of the monotonic clock in seconds since the turn began."""
+        return monotonic_s - self._began_s
 
     def take(self) -> tuple[Entry, ...]:
         """The entries that were not handed out yet; they go with the next write."""

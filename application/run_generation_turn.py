@@ -151,17 +151,20 @@ class RunGenerationTurn:
             if clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
                 break
         if isinstance(planned, Planned):
-            _note_start(planned, stage)
+            _note_start(planned, stage, self._policy(planned))
         return planned
 
-    def _begin(self, planned: Planned, stage: Stage) -> TurnState:
+    def _policy(self, planned: Planned) -> TurnPolicy:
         policy = self._rules.policy
-        if policy.content_filter is not planned.content_filter:
-            policy = replace(policy, content_filter=planned.content_filter)
+        if policy.content_filter is planned.content_filter:
+            return policy
+        return replace(policy, content_filter=planned.content_filter)
+
+    def _begin(self, planned: Planned, stage: Stage) -> TurnState:
         return TurnState.begin(
             planned.plan,
             admission=planned.opened.admission,
-            policy=policy,
+            policy=self._policy(planned),
             audience=stage.request.hears,
             resting=planned.resting,
         )
@@ -175,15 +178,19 @@ def _is_busy(planned: Planned) -> bool:
     return isinstance(admission, Refused) and admission.kind is RefusalKind.CHANNEL_BUSY
 
 
-def _note_start(planned: Planned, stage: Stage) -> None:
-    admission = planned.opened.admission
+def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy) -> None:
+    admission, request = planned.opened.admission, stage.request
     stage.recorder.note(
         TurnStarted(
             route=planned.plan.route,
             attempts=planned.plan.attempts,
             server_route=planned.plan.server_route.value,
-            audience=stage.request.hears.value,
+            audience=request.hears.value,
             resting=tuple(sorted(planned.resting)),
+            policy=policy,
+            server_id=request.server_id,
+            channel_id=request.channel_id,
+            user_id=request.user_id,
         )
     )
     if isinstance(admission, Refused):

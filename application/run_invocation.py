@@ -20,6 +20,7 @@ from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_tools import RunTools, Workbench
 from turnkeeper.application.stage import Stage
 from turnkeeper.application.tool_loop import Cues, Job, ToolLoop
+from turnkeeper.domain.adjust import tokens_of
 from turnkeeper.domain.answers import Prepared, Signal
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError
@@ -130,6 +131,9 @@ class RunInvocation:
                 invocation_no=invocation_no,
                 key_id=step.lease.key_id if step.lease else None,
                 adjust=type(step.adjust).__name__,
+                tokens=tokens_of(step.adjust),
+                take_back=tuple(delivery.message_id for delivery in step.take_back),
+                another_may_answer=step.another_may_answer,
             )
         )
         before = Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)

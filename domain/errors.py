@@ -4,6 +4,7 @@
     ├── SettingsError        a setting is missing or makes no sense
     ├── StoreError           the store refused or could not do it
     │   └── StoreUnavailable the store cannot be reached just now
+    ├── JournalFileError     a file holds no journal that can be read
     ├── VaultError           a stored secret does not open
     ├── SinkError            the place where the turn speaks refused
     │   └── DestinationGone  ... and will go on refusing: nobody can be reached there
@@ -31,6 +32,10 @@ class StoreError(TurnkeeperError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be reached just now; the same call may go through later."""
+
+
+class JournalFileError(TurnkeeperError):
+    """A file holds no journal that this version can read."""
 
 
 class VaultError(TurnkeeperError):

@@ -6,17 +6,34 @@ from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.plan import Attempt
+from turnkeeper.domain.policy import TurnPolicy
 
 
 @frozen
 class TurnStarted:
-    """A turn was planned."""
+    """A turn was planned.
+
+    Attributes:
+        route: Whose credentials are to pay.
+        attempts: What may be tried, in order.
+        server_route: Whether the server's models may follow, or why not.
+        audience: Who is told of a failure.
+        resting: Numbers of the attempts whose model rests.
+        policy: How hard it tries; None where an older version wrote the journal.
+        server_id: Whose server it is; empty where an older version wrote the journal.
+        channel_id: Where it is answered; the same.
+        user_id: Who asked, or None.
+    """
 
     route: Route
     attempts: tuple[Attempt, ...]
     server_route: str
     audience: str
     resting: tuple[int, ...] = ()
+    policy: TurnPolicy | None = None
+    server_id: str = ""
+    channel_id: str = ""
+    user_id: str | None = None
 
 
 @frozen
@@ -38,12 +55,14 @@ class QuotaReserved:
 
 @frozen
 class AttemptPrepared:
-    """An attempt was made ready."""
+    """An attempt was made ready; the numbers are those of `answers.Prepared`."""
 
     attempt_no: int
     input_tokens: int
     max_output_tokens: int | None
     dropped: int = 0
+    least_tokens: int = 0
+    has_media: bool = False
 
 
 @frozen
@@ -56,12 +75,13 @@ class AttemptUnpreparable:
 
 @frozen
 class KeyLeased:
-    """A key was lent."""
+    """A key was lent that was to be none of `without` (None: an older version did not say)."""
 
     attempt_no: int
     key_id: int
     is_main: bool
     is_probe: bool
+    without: tuple[int, ...] | None = None
 
 
 @frozen
@@ -71,25 +91,48 @@ class NoKeyLeft:
     attempt_no: int
     next_in_s: float | None
     cause: str = ""
+    without: tuple[int, ...] | None = None
 
 
 @frozen
 class Waited:
-    """The turn waited: for a key that was coming back, or before it was run again."""
+    """The turn waited: for a key that was coming back, or before it was run again.
+
+    Attributes:
+        attempt_no: With which attempt.
+        for_s: How long it was to wait, cut by the turn's deadline.
+        why: For what.
+        until_s: Until when, in seconds since the turn began; None if an older version wrote it.
+    """
 
     attempt_no: int
     for_s: float
     why: str
+    until_s: float | None = None
 
 
 @frozen
 class InvocationStarted:
-    """An attempt ran with a key; `key_id` is None where none was needed."""
+    """An attempt ran with a key.
+
+    Attributes:
+        attempt_no: Which attempt.
+        invocation_no: Which invocation of the turn, from 0.
+        key_id: The key, or None where none was needed.
+        adjust: How it differed from the invocation before; a class of `adjust`.
+        tokens: To how many tokens it was shrunk or capped, where it was.
+        take_back: Ids of the messages to be taken back first.
+        another_may_answer: Whether anything was left to try. It and the ids are None where an
+            older version wrote them.
+    """
 
     attempt_no: int
     invocation_no: int
     key_id: int | None
     adjust: str = "AsIs"
+    tokens: int | None = None
+    take_back: tuple[str, ...] | None = None
+    another_may_answer: bool | None = None
 
 
 @frozen
@@ -165,6 +208,7 @@ class InvocationEnded:
         input_tokens: As reported, or None.
         output_tokens: As reported, or None.
         response_model: Which model answered, in the provider's words, or None if it did not say.
+        ended_at_s: When, in seconds since the turn began; None if an older version wrote it.
     """
 
     attempt_no: int
@@ -178,6 +222,7 @@ class InvocationEnded:
     input_tokens: int | None = None
     output_tokens: int | None = None
     response_model: str | None = None
+    ended_at_s: float | None = None
 
 
 @frozen
@@ -210,11 +255,13 @@ class ServerRouteAsked:
         answer: ``opened``, ``withheld``, ``refused`` or ``failed``.
         attempts: Its attempts where it opened.
         cause: Why not, where it did not.
+        resting: Numbers of the attempts whose model rests.
     """
 
     answer: str
     attempts: tuple[Attempt, ...] = ()
     cause: str = ""
+    resting: tuple[int, ...] = ()
 
 
 @frozen

@@ -14,6 +14,7 @@ from turnkeeper.domain.turn import TurnResult
 from turnkeeper.infrastructure.json_values import as_json, from_json_as
 
 UNREADABLE = (KeyError, TypeError, ValueError)
+UNREAD = "this version cannot read the event"
 
 
 def name_of(event: type[Event]) -> str:
@@ -34,7 +35,7 @@ def event_from_json(name: str, data: str) -> Event:
     try:
         event: Event = from_json_as(EVENTS[name], json.loads(data))
     except UNREADABLE:
-        return EffectFailed(effect=name, cause="this version cannot read the event")
+        return EffectFailed(effect=name, cause=UNREAD)
     return event
 
 

@@ -10,6 +10,7 @@ from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.model import Capabilities
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.policy import TimeLimits
+from turnkeeper.domain.replay import replayed
 from turnkeeper.domain.turn import TurnResult
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.http import HttpClient
@@ -72,6 +73,7 @@ class House(crashtest.House):
         self.sink = MemorySink()
         result, entries = self.ran(self.request(conversation), self.sink)
         assert breaches(entries) == ()
+        assert replayed(entries).differences == ()
         return result
 
     def answerer(self) -> Who | None:

@@ -29,6 +29,7 @@ from turnkeeper.domain.model import Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import FallbackEntry, ModelEntry
 from turnkeeper.domain.policy import ToolPolicy
+from turnkeeper.domain.replay import replayed
 from turnkeeper.domain.rotation import KeyHealth, KeyId
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
@@ -214,6 +215,8 @@ class Bench:
         bounds = Bounds(max_keys=policy.max_keys, max_invocations=policy.max_invocations)
         if any(type(event).__name__ == "TurnEnded" for event in self.events):
             assert breaches(self.recorder.entries, bounds) == ()
+        again = replayed(self.recorder.entries)
+        assert again.differences == (), again
 
     @property
     def events(self) -> list[Event]:

@@ -21,8 +21,8 @@ from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.redact import redact
 
-NOT_LOGGED = {"trigger_key"}
-"""Ids of the host's that nobody needs beside the turn's."""
+NOT_LOGGED = {"trigger_key", "server_id", "channel_id", "user_id", "policy"}
+"""Ids of the host's that nobody needs beside the turn's, and what all turns have in common."""
 MAX_CHARS = 200
 MAX_ITEMS = 20
 BAD_ENDS = {TurnStatus.ERROR.value, TurnStatus.TIMEOUT.value}

@@ -1,6 +1,7 @@
 """What happened in earlier turns, and why."""
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -8,12 +9,23 @@ from turnkeeper.domain.errors import SettingsError
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
 
+export_option = click.option(
+    "--export",
+    "file",
+    type=click.Path(allow_dash=True, dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the journal into FILE instead, for `turnkeeper replay`; `-` writes it here.",
+)
+
 
 @click.command()
 @click.argument("turn_id", metavar="[TURN]", required=False)
+@export_option
 @json_option
 @click.pass_obj
-def explain(installation: Installation, turn_id: str | None, as_json: bool) -> None:
+def explain(
+    installation: Installation, turn_id: str | None, file: str | None, as_json: bool
+) -> None:
     """Say why each step of TURN was taken; of the latest turn if none is named."""
     from turnkeeper.infrastructure.journal_codec import entry_to_json
     from turnkeeper.interfaces.explain import explained
@@ -24,8 +36,33 @@ def explain(installation: Installation, turn_id: str | None, as_json: bool) -> N
     if not entries:
         named = "no turn was run yet" if turn_id is None else f"there is no turn {turn_id!r}"
         raise SettingsError(f"{named}; see `turnkeeper turns`")
+    if file is not None:
+        export_journals((entries,), file, as_json=as_json)
+        return
     for why in explained(entries):
         if as_json:
             dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
         else:
             tell(str(why))
+
+
+def export_journals(journals: Sequence[tuple[Entry, ...]], file: str, *, as_json: bool) -> None:
+    """Write the journals into the file, and say so unless they go where it would be said.
+
+    Raises:
+        SettingsError: It cannot be written.
+    """
+    from turnkeeper.infrastructure.journal_file import lines_of
+
+    try:
+        with click.open_file(file, "w", encoding="utf-8") as out:
+            out.writelines(f"{line}\n" for line in lines_of(journals))
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror or error}") from None
+    if file == "-":
+        return
+    if as_json:
+        dump({"file": file, "turns": len(journals), "entries": sum(map(len, journals))})
+        return
+    which = f"turn {journals[0][0].turn_id}" if len(journals) == 1 else f"{len(journals)} turns"
+    tell(f"the journal of {which} is in {file}; `turnkeeper replay` reads it")

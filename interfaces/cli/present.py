@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # imported where it is used, so that help is there at once
 F = TypeVar("F", bound=Callable[..., Any])
 AS_JSON = "as_json"
 PLAIN_WIDTH = 200
+UNSHOWN = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
+"""Control characters, which could make a terminal do what it is not told to; not the tab."""
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
@@ -52,7 +54,7 @@ def tell(text: str) -> None:
     """Print a line for people."""
     from rich.text import Text
 
-    console().print(Text(text), soft_wrap=True)
+    console().print(Text(text.translate(UNSHOWN)), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
@@ -70,7 +72,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) 
         return
     drawn = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in listed:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(cell.translate(UNSHOWN)) for cell in row))
     console().print(drawn)
 
 
@@ -81,7 +83,7 @@ def fail(text: str, kind: str, *, as_json: bool) -> None:
         return
     from rich.text import Text
 
-    line = " ".join(text.split())
+    line = " ".join(text.split()).translate(UNSHOWN)
     console(to_errors=True).print(Text(f"turnkeeper: {line}", style="red"), soft_wrap=True)
 
 

@@ -30,6 +30,7 @@ from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printab
 from turnkeeper.interfaces.cli.prices import price
 from turnkeeper.interfaces.cli.providers import provider
 from turnkeeper.interfaces.cli.prune import prune
+from turnkeeper.interfaces.cli.replay import replay
 from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.servers import server
@@ -109,6 +110,7 @@ _UPKEEP = (
     secrets,
     explain,
     turns,
+    replay,
     sweep,
     prune,
     interactions,

@@ -11,6 +11,7 @@ from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.instants import iso
+from turnkeeper.interfaces.cli.journal import export_journals, export_option
 from turnkeeper.interfaces.cli.owners import LOCAL
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
@@ -54,6 +55,7 @@ class Cursor(click.ParamType[TurnCursor]):
 @click.option("--user", "user_id", help="Of one user only.")
 @click.option("--status", type=click.Choice(STATUSES), help="That ended, or stand, so.")
 @click.option("--rescued", "rescued_only", is_flag=True, help="Answered after a failure only.")
+@export_option
 @json_option
 @click.pass_obj
 def turns(
@@ -62,6 +64,7 @@ def turns(
     limit: int,
     before: TurnCursor | None,
     server_id: str | None,
+    file: str | None,
     as_json: bool,
     **asked: Any,
 ) -> None:
@@ -70,6 +73,11 @@ def turns(
     with installation.container() as container:
         container.schema()
         page = container.list_turns()(query, before=before, limit=limit)
+        if file is not None:
+            read = container.journal().entries
+            journals = [read(one.turn.turn_id) for one in page.turns]
+            export_journals([one for one in journals if one], file, as_json=as_json)
+            return
     if as_json:
         following = None if page.next is None else str(page.next)
         dump({"turns": [_as_data(one) for one in page.turns], "next": following})

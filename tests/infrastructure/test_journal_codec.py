@@ -22,6 +22,7 @@ from turnkeeper.domain.events import (
 from turnkeeper.domain.model import Limits, Model
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.turn import ThoughtLogOfDefault, TurnResult
 from turnkeeper.infrastructure.journal_codec import (
     EVENTS,
@@ -48,6 +49,14 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     Owner: st.builds(Owner.server, NAMES) | st.builds(Owner.user, NAMES),
     Limits: st.builds(Limits, window_tokens=COUNTS | st.none(), max_output_tokens=COUNTS),
     Model: st.builds(Model, id=TEXTS, provider=NAMES, name=NAMES),
+    TurnPolicy: st.builds(
+        TurnPolicy,
+        max_keys=COUNTS,
+        max_invocations=COUNTS,
+        shrink_to=st.sampled_from([0.3, 0.7]),
+        empty_fails_over=st.booleans(),
+        content_filter=st.sampled_from(ContentFilterPolicy),
+    ),
 }
 
 
@@ -122,7 +131,7 @@ def test_an_event_is_written_with_its_values_in_plain_words() -> None:
 
     assert (name, json.loads(data)) == (
         "key_leased",
-        {"attempt_no": 0, "key_id": 7, "is_main": True, "is_probe": False},
+        {"attempt_no": 0, "key_id": 7, "is_main": True, "is_probe": False, "without": None},
     )
 
 

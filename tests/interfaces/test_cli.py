@@ -268,6 +268,35 @@ def test_an_unknown_turn_is_an_error(turnkeeper: Run) -> None:
     assert (result.exit_code, "there is no turn 'nothing'" in result.stderr) == (1, True)
 
 
+def test_an_exported_turn_is_replayed_and_decided_the_same(
+    turnkeeper: Run, wall: Wall, tmp_path: Path
+) -> None:
+    wall.script((Refuse(status=500), Answer(text="Hello, you.")), model="gpt")
+    ran = turnkeeper("run", "Hi", "--model", "openai:gpt", "--json", **at_the_wall(wall))
+    turn_id, file = lines_of(ran)[-1]["turn_id"], str(tmp_path / "turn.jsonl")
+
+    exported = turnkeeper("explain", "--export", file)
+    as_data = turnkeeper("turns", "--export", file, "--json")
+    again = turnkeeper("replay", file)
+
+    assert exported.stdout == (
+        f"the journal of turn {turn_id} is in {file}; `turnkeeper replay` reads it\n"
+    )
+    assert json.loads(as_data.stdout)["turns"] == 1
+    assert (again.exit_code, f"turn {turn_id}: same decisions" in again.stdout) == (0, True)
+    assert turnkeeper("explain", "--export", "-").stdout == Path(file).read_text()
+
+
+def test_a_file_that_cannot_be_written_is_named(turnkeeper: Run, wall: Wall) -> None:
+    wall.script(Answer(text="Hello, you."), model="gpt")
+    turnkeeper("run", "Hi", "--model", "openai:gpt", **at_the_wall(wall))
+
+    result = turnkeeper("explain", "--export", "/proc/none/turn.jsonl")
+
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert "/proc/none/turn.jsonl cannot be written: No such file" in result.stderr
+
+
 # ── the installation ────────────────────────────────────────────────────────────────────────
 
 

@@ -90,6 +90,7 @@ class SweepOrphans:
             for orphan in claimed:
                 check()
                 report = report.plus(self._swept(orphan))
+        self._orphans.free_keys()
         return report
 
     def _swept(self, orphan: Orphan) -> SweepReport:

@@ -6,7 +6,7 @@ from threading import Event
 
 from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.runner import Runner, Stop
+from turnkeeper.application.ports.runner import Cancelled, Runner, Stop
 from turnkeeper.application.sweep_orphans import SweepOrphans
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.errors import StoreError
@@ -83,6 +83,8 @@ class Sweeper:
         try:
             self._feed()
             _tell(self._swept(stop.check))
+        except Cancelled:  # what is left is swept by others, or the next time
+            return
         except StoreError as error:
             log.warning("dead turns are not swept: %s", redact(str(error)))
         except Exception:

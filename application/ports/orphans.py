@@ -13,6 +13,8 @@ GRACE_S = 30.0
 """How long after `alive_until` a turn counts as dead."""
 CLAIM_S = 120.0
 """How long a sweeper may take over its turns, before another takes them over."""
+LENT_S = 60.0
+"""How long after its last lease a key is looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,17 @@ class Orphans(Protocol):
         """Add intents that their turn could not write; one already there is left as it is.
 
         What a turn left that is given up is due at once.
+        """
+        ...
+
+    def free_keys(self) -> int:
+        """Give back the leases that nobody can hold: an owner's turns hold one each at most.
+
+        They are those that a dead turn's journal did not come to tell of, or whose answer was
+        lost on its way. A key that was lent within `LENT_S` is left as it is.
+
+        Returns:
+            How many keys were lent too often.
         """
         ...
 

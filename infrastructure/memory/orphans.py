@@ -1,5 +1,6 @@
 """The turns that died, in memory: those of this very process that gave no sign of life."""
 
+from collections import Counter
 from datetime import datetime, timedelta
 
 from turnkeeper.application.ports.journal import Journal
@@ -7,11 +8,13 @@ from turnkeeper.application.ports.ledger import IntentState
 from turnkeeper.application.ports.orphans import (
     CLAIM_S,
     GRACE_S,
+    LENT_S,
     Left,
     Orphan,
     Orphans,
     Swept,
 )
+from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register, Turn
@@ -87,6 +90,13 @@ class MemoryOrphans(Orphans):
     def remember(self, left: tuple[Left, ...]) -> None:
         for one in left:
             self._ledger.remember(one)
+
+    def free_keys(self) -> int:
+        with self._register.lock:
+            open_ = [one.opening for one in self._register.all() if one.ended_at is None]
+            holders = Counter(one.server for one in open_)
+            holders.update(Owner.user(one.user_id) for one in open_ if one.user_id)
+        return self._keys.bound(holders, LENT_S)
 
     def stuck(self) -> tuple[Left, ...]:
         return self._ledger.left(lambda _, state: state is IntentState.STUCK)

@@ -11,6 +11,7 @@ from turnkeeper.application.ports.ledger import IntentState
 from turnkeeper.application.ports.orphans import (
     CLAIM_S,
     GRACE_S,
+    LENT_S,
     Left,
     Orphan,
     Orphans,
@@ -98,6 +99,21 @@ WHERE owner = %(owner)s AND provider = %(provider)s AND key_id = %(key_id)s
     AND %(opened_at)s > now() - interval '{IN_FLIGHT_S:g} seconds'
 """  # noqa: S608
 
+# Read before the keys are: a turn that begins meanwhile has been lent its key just now.
+FREE_KEYS = f"""
+WITH holders AS MATERIALIZED (
+    SELECT owner, count(*) AS turns
+    FROM turns t, LATERAL (VALUES (t.server), ('user:' || t.user_id)) AS pays (owner)
+    WHERE t.ended_at IS NULL GROUP BY owner
+)
+UPDATE key_state s
+SET in_flight = LEAST(
+    s.in_flight, COALESCE((SELECT turns FROM holders h WHERE h.owner = s.owner), 0))
+WHERE s.in_flight > 0 AND s.last_leased_at <= now() - interval '{LENT_S:g} seconds'
+    AND s.in_flight > COALESCE((SELECT turns FROM holders h WHERE h.owner = s.owner), 0)
+RETURNING 1
+"""  # noqa: S608
+
 REMEMBER = """
 INSERT INTO delivery_intents (
     server, intent_id, turn_id, epoch, channel_id, thread_id, webhook_id, origin,
@@ -164,6 +180,10 @@ class PostgresOrphans(Orphans):
         ]
         if statements:
             run(self._engine, *statements, *due)
+
+    def free_keys(self) -> int:
+        (rows,) = run(self._engine, Statement(FREE_KEYS))
+        return len(rows)
 
     def stuck(self) -> tuple[Left, ...]:
         (rows,) = run(self._engine, Statement(STUCK))

@@ -9,6 +9,7 @@ from stores_in_memory import stores_in_memory
 
 from turnkeeper.application.feed_spool import FeedSpool
 from turnkeeper.application.ports.orphans import Orphan, Orphans
+from turnkeeper.application.ports.runner import Cancelled
 from turnkeeper.application.ports.spool import NoSpool
 from turnkeeper.application.sweep_orphans import SweepOrphans
 from turnkeeper.application.sweep_report import LostTurn
@@ -115,10 +116,9 @@ def test_it_may_be_told_not_to_sweep_by_itself(bench: Bench) -> None:
     assert [lost.turn_id for lost in sweeper().lost] == ["t1"]
 
 
-@pytest.mark.parametrize("error", [StoreUnavailable("away"), ZeroDivisionError("oops")])
-def test_a_sweep_that_fails_is_not_the_last(
-    bench: Bench, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def failing_once(bench: Bench, error: Exception) -> None:
+    """Let a sweep fail with the error, and then another one run to its end."""
+
     class Failing(type(bench.stores.orphans)):  # type: ignore[misc]
         fails = True
 
@@ -140,5 +140,20 @@ def test_a_sweep_that_fails_is_not_the_last(
     bench.clock.step()
     assert bench.clock.waiting.acquire(timeout=LONG_S)
 
+
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), ZeroDivisionError("oops")])
+def test_a_sweep_that_fails_is_not_the_last(
+    bench: Bench, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing_once(bench, error)
+
     assert bench.lost == ["t1"]
     assert str(error) in caplog.text
+
+
+def test_a_sweep_that_is_stopped_has_not_failed(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing_once(bench, Cancelled("the work was asked to stop"))
+
+    assert caplog.text == ""

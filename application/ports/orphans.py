@@ -106,6 +106,10 @@ class Orphans(Protocol):
         StoreUnavailable: From every method: nothing was claimed or written.
     """
 
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        """Whether a claim would find any; nothing is changed."""
+        ...
+
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S
     ) -> tuple[Orphan, ...]:

@@ -47,14 +47,16 @@ class MemoryOrphans(Orphans):
         self._keys = keys
         self._journal = journal
 
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        with self._register.lock:
+            return bool(self._due(grace_s))
+
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S
     ) -> tuple[Orphan, ...]:
         with self._register.lock:
             now = self._register.clock.now()
-            dead_since = now - timedelta(seconds=grace_s)
-            due = [turn for turn in self._register.all() if _is_due(turn, now, dead_since)]
-            due.sort(key=lambda turn: turn.alive_until)
+            due = sorted(self._due(grace_s), key=lambda turn: turn.alive_until)
             return tuple(
                 self._claimed(turn, now, timedelta(seconds=claim_s)) for turn in due[:limit]
             )
@@ -100,6 +102,11 @@ class MemoryOrphans(Orphans):
 
     def stuck(self) -> tuple[Left, ...]:
         return self._ledger.left(lambda _, state: state is IntentState.STUCK)
+
+    def _due(self, grace_s: float) -> list[Turn]:
+        now = self._register.clock.now()
+        dead_since = now - timedelta(seconds=grace_s)
+        return [turn for turn in self._register.all() if _is_due(turn, now, dead_since)]
 
     def _claimed(self, turn: Turn, now: datetime, claim: timedelta) -> Orphan:
         ended_itself = turn.result is not None and not turn.given_up

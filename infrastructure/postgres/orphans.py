@@ -31,15 +31,20 @@ from turnkeeper.infrastructure.postgres.ledger import (
 )
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, run, squeezed
 
+DUE = """
+    ended_at IS NULL AND COALESCE(sweep_due <= now(), TRUE) AND (
+        status = 'given_up'
+        OR status = 'running' AND alive_until <= now() - %(grace_s)s * interval '1 second')
+    OR ended_at IS NOT NULL AND sweep_due <= now()
+"""
+ARE_DUE = f"SELECT EXISTS (SELECT 1 FROM turns WHERE {DUE}) AS are_due"  # noqa: S608
+
 # What another sweeper has just locked is its own, and passed over. A turn that ended by itself
 # keeps its epoch and its key, by which its repetition is known.
-CLAIM = squeezed("""
-WITH due AS MATERIALIZED (
-    SELECT server, turn_id, ended_at, status FROM turns
-    WHERE ended_at IS NULL AND COALESCE(sweep_due <= now(), TRUE) AND (
-            status = 'given_up'
-            OR status = 'running' AND alive_until <= now() - %(grace_s)s * interval '1 second')
-        OR ended_at IS NOT NULL AND sweep_due <= now()
+CLAIM = squeezed(
+    "WITH due AS MATERIALIZED (SELECT server, turn_id, ended_at, status FROM turns WHERE",
+    DUE,
+    """
     ORDER BY alive_until, turn_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 )
@@ -60,7 +65,8 @@ RETURNING t.*, now() AS now,
     ) AS successor,
     (SELECT json_agg(to_json(i) ORDER BY i.written_at, i.intent_id) FROM delivery_intents i
      WHERE i.server = t.server AND i.turn_id = t.turn_id) AS intents
-""")
+""",
+)
 
 OTHERS = """
 SELECT * FROM delivery_intents
@@ -139,6 +145,10 @@ class PostgresOrphans(Orphans):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        (rows,) = run(self._engine, Statement(ARE_DUE, {"grace_s": float(grace_s)}))
+        return bool(rows[0]["are_due"])
 
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S

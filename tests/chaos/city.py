@@ -101,7 +101,7 @@ def settle(keeper: Turnkeeper, servers: int) -> None:
 
 def quota_of(server_no: int) -> int:
     """How many turns a day each user of the server has."""
-    return 6 + server_no % 10
+    return 10 + server_no % 12
 
 
 def _pays(keeper: Turnkeeper, user: str, model: str) -> None:

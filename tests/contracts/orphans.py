@@ -49,15 +49,17 @@ class OrphansContract:
         stores.turns.extend(("t1",), alive_s=30)
         stores.pass_time(DEAD_S - 5)
 
-        assert self.claimed(stores) == []
+        assert (stores.orphans.are_due(), self.claimed(stores)) == (False, [])
         assert stores.ledger.intend(an_intent())
 
     def test_a_turn_that_gave_no_sign_of_life_is_claimed(self, stores: Stores) -> None:
         stores.start(turn_key="key", channel_id="place", user_id="ann")
         stores.pass_time(DEAD_S + 1)
+        are_due = stores.orphans.are_due()
 
         orphan = self.orphan(stores)
 
+        assert (are_due, stores.orphans.are_due()) == (True, False)
         assert (orphan.server, orphan.channel_id, orphan.user_id) == (SERVER, "place", "ann")
         assert (orphan.turn_key, orphan.ended_itself, orphan.swept_before) == ("key", False, False)
         assert orphan.now - orphan.alive_until > timedelta(seconds=30)

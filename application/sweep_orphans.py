@@ -101,7 +101,16 @@ class SweepOrphans:
                 check()
                 report = report.plus(self._swept(orphan))
                 told(done := done + 1)
+        self._orphans.free_keys()
         return report
+
+    def is_due(self) -> bool:
+        """Whether there is anything to sweep.
+
+        Raises:
+            StoreError: The store is away.
+        """
+        return self._orphans.are_due()
 
     def _swept(self, orphan: Orphan) -> SweepReport:
         """Sweep one turn; a bug costs only this one, until its claim has run out."""

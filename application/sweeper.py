@@ -5,14 +5,18 @@ from collections.abc import Callable
 from threading import Event
 
 from turnkeeper.application.feed_spool import FeedSpool
+from turnkeeper.application.heartbeat import EVERY_S
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.runner import Runner, Stop
+from turnkeeper.application.ports.runner import Cancelled, Runner, Stop
 from turnkeeper.application.sweep_orphans import SweepOrphans, nobody_told
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.redact import redact
 
 OnReport = Callable[[SweepReport], None]
+
+SURE_S = EVERY_S + 2.0
+"""Within which every process that lives says so for its turns, now that the store is there."""
 
 log = logging.getLogger("turnkeeper")
 
@@ -27,6 +31,9 @@ def _unstopped() -> None:
 
 class Sweeper:
     """One work beside the turns, which sweeps until it is stopped.
+
+    A turn that gave no sign of life for long may only have had nobody to give it to, while the
+    store was away. So before it sweeps, it gives all that live the time to say so.
 
     Args:
         every_s: How long it waits between sweeps; 0 does not sweep by itself.
@@ -81,15 +88,19 @@ class Sweeper:
         forget = stop.on_stop(stopped.set)
         try:
             while not stop.is_set:
-                self._try(stop)
+                self._try(stop, stopped)
                 self._clock.wait(stopped, self._every_s)
         finally:
             forget()
 
-    def _try(self, stop: Stop) -> None:
+    def _try(self, stop: Stop, stopped: Event) -> None:
         try:
             self._feed()
+            if self._sweep.is_due() and self._clock.wait(stopped, SURE_S):
+                return
             _tell(self._swept(stop.check))
+        except Cancelled:  # what is left is swept by others, or the next time
+            return
         except StoreError as error:
             log.warning("dead turns are not swept: %s", redact(str(error)))
         except Exception:

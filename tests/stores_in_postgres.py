@@ -25,12 +25,12 @@ from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.standings import PostgresStandings
-from turnkeeper.infrastructure.postgres.tables import owner_settings
+from turnkeeper.infrastructure.postgres.tables import key_state, owner_settings
 from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
 from turnkeeper.infrastructure.threads import ThreadRunner
 
-TABLES = tuple(table for table in vars(turn_tables).values() if isinstance(table, Table))
+TABLES = (*(one for one in vars(turn_tables).values() if isinstance(one, Table)), key_state)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ GRACE_S = 30.0
 """How long after `alive_until` a turn counts as dead."""
 CLAIM_S = 120.0
 """How long a sweeper may take over its turns, before another takes them over."""
+LENT_S = 60.0
+"""How long after its last lease a key is looked at."""
 
 
 @frozen
@@ -104,6 +106,10 @@ class Orphans(Protocol):
         StoreUnavailable: From every method: nothing was claimed or written.
     """
 
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        """Whether a claim would find any; nothing is changed."""
+        ...
+
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S
     ) -> tuple[Orphan, ...]:
@@ -134,6 +140,17 @@ class Orphans(Protocol):
         """Add intents that their turn could not write; one already there is left as it is.
 
         What a turn left that is given up is due at once.
+        """
+        ...
+
+    def free_keys(self) -> int:
+        """Give back the leases that nobody can hold: an owner's turns hold one each at most.
+
+        They are those that a dead turn's journal did not come to tell of, or whose answer was
+        lost on its way. A key that was lent within `LENT_S` is left as it is.
+
+        Returns:
+            How many keys were lent too often.
         """
         ...
 

@@ -1,7 +1,8 @@
 """Lends, books and saves keys in the memory of one process."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from threading import Lock
 
@@ -118,6 +119,19 @@ class MemoryKeyRing(KeyRing, KeyVault):
             if row is not None and is_counted:
                 in_flight = max(0, row.key.health.in_flight - 1)
                 self._set_health(row, replace(row.key.health, in_flight=in_flight))
+
+    def bound(self, most: Mapping[Owner, int], unlent_s: float) -> int:
+        """Let each key that was not lent for so long be lent as often as its owner's turns hold."""
+        freed = 0
+        with self._lock:
+            since = self._clock.now() - timedelta(seconds=unlent_s)
+            for row in self._rows.values():
+                health, turns = row.key.health, most.get(row.owner, 0)
+                lent_at = health.last_leased_at
+                if health.in_flight > turns and lent_at is not None and lent_at <= since:
+                    self._set_health(row, replace(health, in_flight=turns))
+                    freed += 1
+        return freed
 
     def add(self, owner: Owner, provider: str, secret: Secret, *, is_main: bool = False) -> KeyId:
         with self._lock:

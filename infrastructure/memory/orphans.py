@@ -1,5 +1,6 @@
 """The turns that died, in memory: those of this very process that gave no sign of life."""
 
+from collections import Counter
 from datetime import datetime, timedelta
 
 from turnkeeper.application.ports.journal import Journal
@@ -7,11 +8,13 @@ from turnkeeper.application.ports.ledger import IntentState
 from turnkeeper.application.ports.orphans import (
     CLAIM_S,
     GRACE_S,
+    LENT_S,
     Left,
     Orphan,
     Orphans,
     Swept,
 )
+from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register, Turn
@@ -44,14 +47,16 @@ class MemoryOrphans(Orphans):
         self._keys = keys
         self._journal = journal
 
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        with self._register.lock:
+            return bool(self._due(grace_s))
+
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S
     ) -> tuple[Orphan, ...]:
         with self._register.lock:
             now = self._register.clock.now()
-            dead_since = now - timedelta(seconds=grace_s)
-            due = [turn for turn in self._register.all() if _is_due(turn, now, dead_since)]
-            due.sort(key=lambda turn: turn.alive_until)
+            due = sorted(self._due(grace_s), key=lambda turn: turn.alive_until)
             return tuple(
                 self._claimed(turn, now, timedelta(seconds=claim_s)) for turn in due[:limit]
             )
@@ -88,8 +93,20 @@ class MemoryOrphans(Orphans):
         for one in left:
             self._ledger.remember(one)
 
+    def free_keys(self) -> int:
+        with self._register.lock:
+            open_ = [one.opening for one in self._register.all() if one.ended_at is None]
+            holders = Counter(one.server for one in open_)
+            holders.update(Owner.user(one.user_id) for one in open_ if one.user_id)
+        return self._keys.bound(holders, LENT_S)
+
     def stuck(self) -> tuple[Left, ...]:
         return self._ledger.left(lambda _, state: state is IntentState.STUCK)
+
+    def _due(self, grace_s: float) -> list[Turn]:
+        now = self._register.clock.now()
+        dead_since = now - timedelta(seconds=grace_s)
+        return [turn for turn in self._register.all() if _is_due(turn, now, dead_since)]
 
     def _claimed(self, turn: Turn, now: datetime, claim: timedelta) -> Orphan:
         ended_itself = turn.result is not None and not turn.given_up

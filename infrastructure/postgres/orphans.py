@@ -11,6 +11,7 @@ from turnkeeper.application.ports.ledger import IntentState
 from turnkeeper.application.ports.orphans import (
     CLAIM_S,
     GRACE_S,
+    LENT_S,
     Left,
     Orphan,
     Orphans,
@@ -30,15 +31,20 @@ from turnkeeper.infrastructure.postgres.ledger import (
 )
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, run, squeezed
 
+DUE = """
+    ended_at IS NULL AND COALESCE(sweep_due <= now(), TRUE) AND (
+        status = 'given_up'
+        OR status = 'running' AND alive_until <= now() - %(grace_s)s * interval '1 second')
+    OR ended_at IS NOT NULL AND sweep_due <= now()
+"""
+ARE_DUE = f"SELECT EXISTS (SELECT 1 FROM turns WHERE {DUE}) AS are_due"  # noqa: S608
+
 # What another sweeper has just locked is its own, and passed over. A turn that ended by itself
 # keeps its epoch and its key, by which its repetition is known.
-CLAIM = squeezed("""
-WITH due AS MATERIALIZED (
-    SELECT server, turn_id, ended_at, status FROM turns
-    WHERE ended_at IS NULL AND COALESCE(sweep_due <= now(), TRUE) AND (
-            status = 'given_up'
-            OR status = 'running' AND alive_until <= now() - %(grace_s)s * interval '1 second')
-        OR ended_at IS NOT NULL AND sweep_due <= now()
+CLAIM = squeezed(
+    "WITH due AS MATERIALIZED (SELECT server, turn_id, ended_at, status FROM turns WHERE",
+    DUE,
+    """
     ORDER BY alive_until, turn_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 )
@@ -59,7 +65,8 @@ RETURNING t.*, now() AS now,
     ) AS successor,
     (SELECT json_agg(to_json(i) ORDER BY i.written_at, i.intent_id) FROM delivery_intents i
      WHERE i.server = t.server AND i.turn_id = t.turn_id) AS intents
-""")
+""",
+)
 
 OTHERS = """
 SELECT * FROM delivery_intents
@@ -98,6 +105,21 @@ WHERE owner = %(owner)s AND provider = %(provider)s AND key_id = %(key_id)s
     AND %(opened_at)s > now() - interval '{IN_FLIGHT_S:g} seconds'
 """  # noqa: S608
 
+# Read before the keys are: a turn that begins meanwhile has been lent its key just now.
+FREE_KEYS = f"""
+WITH holders AS MATERIALIZED (
+    SELECT owner, count(*) AS turns
+    FROM turns t, LATERAL (VALUES (t.server), ('user:' || t.user_id)) AS pays (owner)
+    WHERE t.ended_at IS NULL GROUP BY owner
+)
+UPDATE key_state s
+SET in_flight = LEAST(
+    s.in_flight, COALESCE((SELECT turns FROM holders h WHERE h.owner = s.owner), 0))
+WHERE s.in_flight > 0 AND s.last_leased_at <= now() - interval '{LENT_S:g} seconds'
+    AND s.in_flight > COALESCE((SELECT turns FROM holders h WHERE h.owner = s.owner), 0)
+RETURNING 1
+"""  # noqa: S608
+
 REMEMBER = """
 INSERT INTO delivery_intents (
     server, intent_id, turn_id, epoch, channel_id, thread_id, webhook_id, origin,
@@ -123,6 +145,10 @@ class PostgresOrphans(Orphans):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+
+    def are_due(self, *, grace_s: float = GRACE_S) -> bool:
+        (rows,) = run(self._engine, Statement(ARE_DUE, {"grace_s": float(grace_s)}))
+        return bool(rows[0]["are_due"])
 
     def claim(
         self, by: str, *, limit: int, grace_s: float = GRACE_S, claim_s: float = CLAIM_S
@@ -164,6 +190,10 @@ class PostgresOrphans(Orphans):
         ]
         if statements:
             run(self._engine, *statements, *due)
+
+    def free_keys(self) -> int:
+        (rows,) = run(self._engine, Statement(FREE_KEYS))
+        return len(rows)
 
     def stuck(self) -> tuple[Left, ...]:
         (rows,) = run(self._engine, Statement(STUCK))

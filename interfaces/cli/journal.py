@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.events import Entry
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
 

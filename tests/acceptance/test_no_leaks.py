@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import psutil
 import pytest
 from builders import a_request
+from held import PATIENCE_S, Held, comes_back
 from walled import MODELS, opened, use_both
 
 from turnkeeper.domain.contract import breaches
@@ -38,29 +38,10 @@ LIMITS: dict[str, object] = {
     "turn_s": 60.0,
 }
 OUTLIVES_S = 4.5  # longer than the attempt and its settle time together
-PATIENCE_S = 20.0  # only ever waited out by a test that fails
 
 ALPHA = Answer(tokens=("What the first ", "model said ", "of it."))
 BETA = Answer(tokens=("What the second ", "model said."))
 WHOLE = (ALPHA.whole_text, BETA.whole_text)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What this process holds of the machine."""
-
-    threads: int
-    sockets: int
-    descriptors: int
-
-    @classmethod
-    def now(cls) -> "Held":
-        process = psutil.Process()
-        return cls(
-            threads=threading.active_count(),
-            sockets=len(process.net_connections()),
-            descriptors=process.num_fds(),
-        )
 
 
 class Fates:
@@ -125,14 +106,6 @@ def many(folder: Path, turns: int, seed: int) -> tuple[list[Ran], Fates]:
             ThreadPoolExecutor(AT_ONCE) as pool,
         ):
             return list(pool.map(lambda number: run(keeper, wall, number), range(turns))), fates
-
-
-def comes_back(baseline: Held) -> Held:
-    """What is held once it is no more than before; or what is, when patience is over."""
-    until_s = time.monotonic() + PATIENCE_S
-    while (held := Held.now()) != baseline and time.monotonic() < until_s:
-        threading.Event().wait(0.05)
-    return held
 
 
 def is_settled(ran: Ran) -> bool:

@@ -8,11 +8,13 @@ from fakes import FrozenClock
 from stores_in_memory import stores_in_memory
 
 from turnkeeper.application.feed_spool import FeedSpool
-from turnkeeper.application.ports.orphans import Orphan, Orphans
+from turnkeeper.application.heartbeat import ALIVE_S
+from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.runner import Cancelled
 from turnkeeper.application.ports.spool import NoSpool
 from turnkeeper.application.sweep_orphans import SweepOrphans
 from turnkeeper.application.sweep_report import LostTurn
-from turnkeeper.application.sweeper import Sweeper
+from turnkeeper.application.sweeper import SURE_S, Sweeper
 from turnkeeper.domain.errors import StoreUnavailable
 from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.threads import ThreadRunner
@@ -86,14 +88,31 @@ def bench() -> Iterator[Bench]:
 def test_it_sweeps_at_once_and_again_after_a_while(bench: Bench) -> None:
     bench.die("t1")
     bench.sweeper.start()
+    bench.clock.step()
     assert bench.clock.waiting.acquire(timeout=LONG_S)
     at_once = list(bench.lost)
     bench.die("t2")
     bench.clock.waiting.release()
     bench.clock.step()
+    bench.clock.step()
     assert bench.clock.waiting.acquire(timeout=LONG_S)
 
-    assert (at_once, bench.lost, bench.clock.waits) == (["t1"], ["t1", "t2"], [300.0, 300.0])
+    assert (at_once, bench.lost) == (["t1"], ["t1", "t2"])
+    assert bench.clock.waits == [SURE_S, 300.0, SURE_S, 300.0]
+
+
+def test_a_turn_that_lives_is_heard_of_first_when_the_store_is_back(bench: Bench) -> None:
+    bench.die("dead")
+    bench.stores.start("alive", channel_id="alive")
+    bench.stores.pass_time(DEAD_S + 1)
+    bench.sweeper.start()
+    assert bench.clock.waiting.acquire(timeout=LONG_S)
+    bench.stores.turns.extend(("alive",), alive_s=ALIVE_S)
+    bench.clock.waiting.release()
+    bench.clock.step()
+    assert bench.clock.waiting.acquire(timeout=LONG_S)
+
+    assert bench.lost == ["dead"]
 
 
 def test_it_ends_with_its_runner(bench: Bench) -> None:
@@ -115,21 +134,19 @@ def test_it_may_be_told_not_to_sweep_by_itself(bench: Bench) -> None:
     assert [lost.turn_id for lost in sweeper().lost] == ["t1"]
 
 
-@pytest.mark.parametrize("error", [StoreUnavailable("away"), ZeroDivisionError("oops")])
-def test_a_sweep_that_fails_is_not_the_last(
-    bench: Bench, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def failing_once(bench: Bench, error: Exception) -> None:
+    """Let a sweep fail with the error, and then another one run to its end."""
+
     class Failing(type(bench.stores.orphans)):  # type: ignore[misc]
         fails = True
 
         def __init__(self) -> None:
             self.__dict__.update(vars(bench.stores.orphans))
 
-        def claim(self, by: str, *, limit: int, **more: float) -> tuple[Orphan, ...]:
+        def are_due(self, **more: float) -> bool:
             if self.fails:
                 raise error
-            found: tuple[Orphan, ...] = super().claim(by, limit=limit, **more)
-            return found
+            return bool(super().are_due(**more))
 
     failing = Failing()
     bench.die("t1")
@@ -138,7 +155,23 @@ def test_a_sweep_that_fails_is_not_the_last(
     failing.fails = False
     bench.clock.waiting.release()
     bench.clock.step()
+    bench.clock.step()
     assert bench.clock.waiting.acquire(timeout=LONG_S)
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), ZeroDivisionError("oops")])
+def test_a_sweep_that_fails_is_not_the_last(
+    bench: Bench, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing_once(bench, error)
 
     assert bench.lost == ["t1"]
     assert str(error) in caplog.text
+
+
+def test_a_sweep_that_is_stopped_has_not_failed(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing_once(bench, Cancelled("the work was asked to stop"))
+
+    assert caplog.text == ""

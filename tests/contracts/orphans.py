@@ -11,10 +11,11 @@ from contracts.ledger import ABSENT, INTENDED, POSTED, STUCK, TAKEN_BACK, posted
 from contracts.stores import Stores, a_closing, an_intent, an_opening, counting, refused, reserved
 
 from turnkeeper.application.ports.ledger import Fates
-from turnkeeper.application.ports.orphans import IdleKey, Left, Orphan, Swept
+from turnkeeper.application.ports.orphans import LENT_S, IdleKey, Left, Orphan, Swept
 from turnkeeper.domain.admission import RefusalKind
 from turnkeeper.domain.events import SWEPT_SEQ, TurnSwept
 from turnkeeper.domain.finish import Commit
+from turnkeeper.domain.owner import Owner
 
 DEAD_S = 60.0
 """30 s without a sign of life end a turn's time, 30 s more its life."""
@@ -48,15 +49,17 @@ class OrphansContract:
         stores.turns.extend(("t1",), alive_s=30)
         stores.pass_time(DEAD_S - 5)
 
-        assert self.claimed(stores) == []
+        assert (stores.orphans.are_due(), self.claimed(stores)) == (False, [])
         assert stores.ledger.intend(an_intent())
 
     def test_a_turn_that_gave_no_sign_of_life_is_claimed(self, stores: Stores) -> None:
         stores.start(turn_key="key", channel_id="place", user_id="ann")
         stores.pass_time(DEAD_S + 1)
+        are_due = stores.orphans.are_due()
 
         orphan = self.orphan(stores)
 
+        assert (are_due, stores.orphans.are_due()) == (True, False)
         assert (orphan.server, orphan.channel_id, orphan.user_id) == (SERVER, "place", "ann")
         assert (orphan.turn_key, orphan.ended_itself, orphan.swept_before) == ("key", False, False)
         assert orphan.now - orphan.alive_until > timedelta(seconds=30)
@@ -251,6 +254,36 @@ class OrphansContract:
         stores.orphans.done(Swept(orphan=self.orphan(stores), idle_keys=(idle,)))
 
         assert (stores.keys.health(one).in_flight, stores.keys.health(two).in_flight) == (0, 1)
+
+    def test_a_lease_that_no_turn_can_hold_goes_back(self, stores: Stores) -> None:
+        (one,) = stores.keys.add("one")
+        stores.keys.lend()
+        stores.start()
+        stores.close()
+        stores.pass_time(LENT_S + 1)
+
+        freed = stores.orphans.free_keys()
+
+        assert (freed, stores.keys.health(one).in_flight) == (1, 0)
+
+    @pytest.mark.parametrize("owner", [SERVER, Owner.user("ann")])
+    def test_what_its_owners_turns_may_hold_stays_lent(self, stores: Stores, owner: Owner) -> None:
+        (one,) = stores.keys.add("one", owner=owner)
+        stores.start("t1", channel_id="here", user_id="ann")
+        stores.start("t2", channel_id="there", user_id="ann")
+        for _ in range(3):
+            stores.keys.lend(owner=owner)
+        stores.pass_time(LENT_S + 1)
+
+        freed = stores.orphans.free_keys()
+
+        assert (freed, stores.keys.health(one).in_flight) == (1, 2)
+
+    def test_a_key_that_was_lent_just_now_is_left_as_it_is(self, stores: Stores) -> None:
+        (one,) = stores.keys.add("one")
+        stores.keys.lend()
+
+        assert (stores.orphans.free_keys(), stores.keys.health(one).in_flight) == (0, 1)
 
     # ── what comes later ────────────────────────────────────────────────────────────────────
 

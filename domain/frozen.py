@@ -45,6 +45,8 @@ def frozen(
 
 
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
+    if kind.__bases__ != (object,):
+        raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
     made.__dataclass_params__.frozen = True
     made.__new__ = staticmethod(_first)

@@ -137,6 +137,7 @@ def blocks(kind: str) -> list[str]:
 
 
 @pytest.mark.postgres
+@pytest.mark.timeout(300)
 def test_the_tutorial_can_be_followed(database_url: str, tmp_path: Path) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
@@ -170,7 +171,7 @@ def test_the_tutorial_can_be_followed(database_url: str, tmp_path: Path) -> None
             env=os.environ | environ,
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=280,
         )
 
     assert done.returncode == 0, done.stdout + done.stderr

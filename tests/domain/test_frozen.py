@@ -134,3 +134,11 @@ def test_it_is_copied_and_pickled(again: Any) -> None:
     apple = Apple(weight_g=1, notes=["sweet"])
     assert again(apple) == apple
     assert again(apple).notes == ["sweet"]
+
+
+def test_a_parent_is_refused_where_the_class_is_declared() -> None:
+    with pytest.raises(TypeError, match="Pippin has a parent"):
+
+        @frozen
+        class Pippin(Apple):
+            """A kind of apple."""

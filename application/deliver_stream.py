@@ -85,7 +85,8 @@ class DeliverStream:
         self._waiting += self._text.take(piece)
         if self._holds or not (self._is_open or self._opens()):
             return
-        self._post_waiting()
+        if self._waiting:
+            self._post_waiting()
         if self._target.edit_interval_s is not None:
             self._grow(self._target.edit_interval_s)
 

@@ -7,6 +7,7 @@ import re
 
 from turnkeeper.domain.error_report import ErrorReport
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.pattern import lazily
 
 
 @frozen
@@ -18,13 +19,13 @@ class Overrun:
 
 
 _N = r"(\d{1,3}(?:,\d{3})+|\d{1,12})"
-_AFFORDABLE = re.compile(rf"can only afford {_N}")
+_AFFORDABLE = lazily(rf"can only afford {_N}")
 
 # First the limit, then what was asked for, unless the names say otherwise.
 _LIMIT = _N.replace("(", "(?P<limit>", 1)
 _ASKED = _N.replace("(", "(?P<asked>", 1)
 _OVERRUNS = tuple(
-    re.compile(pattern)
+    lazily(pattern)
     for pattern in (
         rf"length is {_LIMIT}(?: tokens)?.{{0,40}}(?:requested|contains|resulted in|has)"
         rf"(?: about)? {_ASKED}",
@@ -42,7 +43,7 @@ _OVERRUNS = tuple(
 _NAME = r"[`'\"]?(?P<name>[A-Za-z][A-Za-z_]{1,40})\b"
 _QUOTED = r"[`'\"](?P<name>[A-Za-z][A-Za-z_]{1,40})[`'\"]"
 _REFUSALS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazily(pattern, re.IGNORECASE)
     for pattern in (
         rf"(?:unsupported|unrecognized|unknown|unexpected|invalid) (?:request )?"
         rf"(?:parameter|argument|field|property|name|value)(?: supplied)?:? {_QUOTED}",
@@ -56,7 +57,7 @@ _REFUSALS = tuple(
         rf"^{_NAME}: ",
     )
 )
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMP = lazily(r"(?<=[a-z])(?=[A-Z])")
 
 
 def affordable_tokens(report: ErrorReport) -> int | None:

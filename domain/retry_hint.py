@@ -3,17 +3,18 @@
 Source: RFC 9110 section 10.2.3; the error documentation of the providers.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
+from turnkeeper.domain.pattern import lazily
+
 Headers = Iterable[tuple[str, str]]
 
 LONGEST_WAIT_S = 40 * 86_400.0  # no plan resets later; more is a mistake, and would overflow dates
 
-_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?")
+_NUMBER = lazily(r"\d{1,20}(?:\.\d{1,20})?")
 _UNIT_S = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), 0.001),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
@@ -23,13 +24,13 @@ _UNIT_S = {
 }
 _UNITS = "|".join(sorted(_UNIT_S, key=len, reverse=True))
 _PART = rf"{_NUMBER.pattern} ?(?:{_UNITS})(?![a-z])"
-_DURATION = re.compile(rf"(?:{_PART} ?){{1,5}}")
-_PARTS = re.compile(rf"({_NUMBER.pattern}) ?([a-z]+)")
-_SAID = re.compile(
+_DURATION = lazily(rf"(?:{_PART} ?){{1,5}}")
+_PARTS = lazily(rf"({_NUMBER.pattern}) ?([a-z]+)")
+_SAID = lazily(
     r"\b(?:try again|retry|wait|available|resets?)(?: again)?(?: in| after)?:? "
     rf"(?P<duration>{_DURATION.pattern})"
 )
-_RESET_AT = re.compile(
+_RESET_AT = lazily(
     r"\bresets? at (?P<date>\d{4}-\d\d-\d\d)[ t](?P<time>\d\d:\d\d:\d\d)(?P<zone>z|[+-]\d\d:?\d\d)?"
 )
 _UNNAMED_ZONE = "+08:00"  # Beijing: what Z.ai means where it names none

@@ -6,6 +6,7 @@ from turnkeeper.domain.frozen import replace
 NUDGE_BEFORE = 3
 """How many items of history come after the nudge."""
 
+_SCHEMAS, _NUDGES = Tag.TOOL_SCHEMAS, Tag.TOOL_NUDGE  # looking one up takes as long as a call
 _NUDGE = TextPart(
     text="[System: to use a tool, write its call as a JSON object with its name and arguments, "
     "exactly as its schema says. Do not only say that you will use it.]"
@@ -22,29 +23,27 @@ def scaffolded(conversation: Conversation, *, verbatim: bool) -> Conversation:
     """
     # By identity, and without a call: this looks at every item of every attempt, and an enum's
     # hash is slow.
-    tags = [
-        item.tag
-        for item in conversation.items
-        if item.tag is Tag.TOOL_SCHEMAS or item.tag is Tag.TOOL_NUDGE
-    ]
+    tags = [item.tag for item in conversation.items if item.tag is _SCHEMAS or item.tag is _NUDGES]
     if not verbatim or not conversation.tools:
         return _stripped(conversation) if tags else conversation
     items = list(conversation.items)
     if Tag.TOOL_NUDGE not in tags:
         items.insert(_nudge_at(items), Item(role=Role.USER, parts=(_NUDGE,), tag=Tag.TOOL_NUDGE))
     if Tag.TOOL_SCHEMAS not in tags:
-        items.insert(_schemas_at(items), _schemas(conversation.tools))
+        items.insert(_schemas_at(items), _schemas_of(conversation.tools))
     return replace(conversation, items=tuple(items))
 
 
 def as_sent(conversation: Conversation) -> Conversation:
     """The conversation without the tools that it tells of in its text: those go no other way."""
-    return replace(conversation, tools=()) if tells_of_tools(conversation) else conversation
+    if not conversation.tools or not tells_of_tools(conversation):
+        return conversation
+    return replace(conversation, tools=())
 
 
 def tells_of_tools(conversation: Conversation) -> bool:
     """Whether the tools' schemas are in its text."""
-    return any(item.tag is Tag.TOOL_SCHEMAS for item in conversation.items)
+    return any(item.tag is _SCHEMAS for item in conversation.items)
 
 
 def _stripped(conversation: Conversation) -> Conversation:
@@ -53,10 +52,10 @@ def _stripped(conversation: Conversation) -> Conversation:
 
 
 def _is_half(item: Item) -> bool:
-    return item.tag is Tag.TOOL_SCHEMAS or item.tag is Tag.TOOL_NUDGE
+    return item.tag is _SCHEMAS or item.tag is _NUDGES
 
 
-def _schemas(tools: tuple[ToolSpec, ...]) -> Item:
+def _schemas_of(tools: tuple[ToolSpec, ...]) -> Item:
     lines = [f"- {tool.name}: {tool.description}\n  {tool.schema_json}" for tool in tools]
     text = "\n".join(["These tools can be called:", *lines])
     return Item.said(Role.SYSTEM, text, Tag.TOOL_SCHEMAS)

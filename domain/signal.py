@@ -5,6 +5,7 @@ import re
 from turnkeeper.domain.error_report import ErrorReport
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.pattern import lazily
 
 
 @frozen
@@ -58,4 +59,4 @@ class Signal:
 
 def any_of(*patterns: str) -> re.Pattern[str]:
     """One expression for several."""
-    return re.compile("|".join(patterns))
+    return lazily("|".join(patterns))

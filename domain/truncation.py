@@ -14,6 +14,9 @@ from turnkeeper.domain.conversation import (
 from turnkeeper.domain.frozen import frozen, replace
 
 _KEPT = -1
+# Looking up an enum's member takes as long as a call, and these are asked of every item.
+_HISTORY, _MEDIA_NOTICE = Tag.HISTORY, Tag.MEDIA_NOTICE
+_SYSTEM, _USER = Role.SYSTEM, Role.USER
 
 
 @frozen
@@ -134,8 +137,7 @@ def _history(items: Sequence[Item]) -> list[int]:
     history = [
         index
         for index, item in enumerate(items)
-        if (item.tag is Tag.HISTORY and item.role is not Role.SYSTEM)
-        or item.tag is Tag.MEDIA_NOTICE
+        if (item.tag is _HISTORY and item.role is not _SYSTEM) or item.tag is _MEDIA_NOTICE
     ]
     while history and not _asks(items[history[-1]]):
         history.pop()
@@ -195,4 +197,4 @@ def _without(
 
 
 def _asks(item: Item) -> bool:
-    return item.role is Role.USER and item.tag is Tag.HISTORY
+    return item.role is _USER and item.tag is _HISTORY

@@ -30,7 +30,10 @@ class CodeWatch:
     def saw(self, text: str) -> None:
         """Take some more of the text."""
         if "\n" not in text:
-            self._within_line(text)
+            if "`" in text or self._run:
+                self._within_line(text)
+            else:
+                self._line.append(text)
             return
         first, *middle, last = text.split("\n")
         self._end_line(first)

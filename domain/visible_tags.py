@@ -73,12 +73,18 @@ class TagFilter:
         """Whether a block of code is open."""
         return self._code.fence is not None
 
+    def lets_pass(self, piece: str) -> bool:
+        """Take some more text if all of it is shown as it is; else it has to be taken."""
+        if self._held or self._inside is not None or "<" in piece:
+            return False
+        self._code.saw(piece)
+        return True
+
     def take(self, piece: str) -> Iterable[str | StrayClose]:
         """Take some more text; what of it is shown, in order, read as far as it is asked for."""
+        if self.lets_pass(piece):
+            return (piece,)
         if not self._held and "<" not in piece:
-            if self._inside is None:
-                self._code.saw(piece)
-                return (piece,)
             self._captured.append(piece)
             return ()
         return self._split(self._held + piece, is_all=False)

@@ -25,6 +25,8 @@ class VisibleText:
     def __init__(
         self, rules: TextRules, *, limit: int, cuts: bool = True, fills: bool = False
     ) -> None:
+        self._looks_for_repeats = rules.dedupe_from is not None
+        self._guards = bool(rules.speakers)
         self._repeats = Repeats(rules.dedupe_from)
         self._surrogates = Surrogates()
         self._tags = TagFilter(capture_details=rules.capture_details)
@@ -72,10 +74,14 @@ class VisibleText:
         """Take some more text; the messages that are whole."""
         if self._guard.is_tripped:
             return ()
-        if not self._tags.is_in_code and self._repeats.again(piece):
-            return ()
-        self._repeats.note(piece)
-        return tuple(self._show(self._tags.take(self._surrogates.take(piece))))
+        if self._looks_for_repeats:
+            if not self._tags.is_in_code and self._repeats.again(piece):
+                return ()
+            self._repeats.note(piece)
+        text = self._surrogates.take(piece)
+        if not self._guards and self._tags.lets_pass(text):  # as nearly all is
+            return self._visible(text)
+        return tuple(self._show(self._tags.take(text)))
 
     def end(self, *, trim: bool = False) -> tuple[str, ...]:
         """The model's turn to speak is over: the messages that are left.

@@ -11,6 +11,7 @@ _PIECE_BYTES = 65_536
 _LINE_BYTES = 4_096
 _TRAILER_BYTES = 16_384
 _LAST = -1
+_LINE_END = b"\r\n"
 # With the line end before it, which belongs to the chunk before; what follows it says nothing.
 _SIZE = re.compile(rb"\r?\n[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*|\r)?\n")
 
@@ -24,21 +25,36 @@ def chunked_pieces(source: Source) -> Iterator[bytes]:
         BodyCut: It ended before its last chunk.
         HTTPException: A chunk is not as long as it says, or does not say.
     """
-    buffer, left = b"\r\n", 0
+    buffer, left = _LINE_END, 0
     while True:
-        parts, start, left = _data_in(buffer, left)
-        if data := b"".join(parts):
+        if not left and (data := _only_chunk(buffer)):
             yield data
-        buffer = buffer[start:]
-        if left == _LAST:
-            break
-        if not left and (buffer.count(b"\n") > 1 or len(buffer) > _LINE_BYTES):
-            raise http.client.HTTPException("a chunk has no size, or a wrong one")
+            buffer = _LINE_END
+        else:
+            parts, start, left = _data_in(buffer, left)
+            if data := b"".join(parts):
+                yield data
+            buffer = buffer[start:]
+            if left == _LAST:
+                break
+            if not left and (buffer.count(b"\n") > 1 or len(buffer) > _LINE_BYTES):
+                raise http.client.HTTPException("a chunk has no size, or a wrong one")
         block = source.read1(_PIECE_BYTES - len(buffer))
         if not block:
             raise BodyCut
         buffer += block
     _skip_trailers(source, buffer)
+
+
+def _only_chunk(buffer: bytes) -> bytes | None:
+    """What is in the buffer's chunk, if that is all there is; so words come one by one."""
+    size = _SIZE.match(buffer)
+    if size is None:
+        return None
+    start, end = size.end(), len(buffer) - 2
+    if end - start != int(size[1], 16) or buffer[end:] != _LINE_END:
+        return None
+    return buffer[start:end]
 
 
 def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:

@@ -8,9 +8,6 @@ from io import BytesIO
 from threading import Lock
 from urllib.parse import unquote_to_bytes
 
-import imagesize  # type: ignore[import-untyped]
-import puremagic
-
 from turnkeeper.application.ports.media_reader import MediaReader
 from turnkeeper.domain.conversation import MediaKind
 from turnkeeper.domain.media import Asked, Readable, Reading, Unreadable
@@ -129,6 +126,8 @@ def _reading(kind: MediaKind, uri: str, head: bytes) -> Reading:
 
 def _is_broken(head: bytes, mime_type: str) -> bool:
     """Whether it has no size; of some, it may come further behind than was read."""
+    import imagesize  # type: ignore[import-untyped]
+
     try:
         width, height = imagesize.get(BytesIO(head))
     except (ValueError, struct.error):
@@ -145,6 +144,8 @@ def _mime_type(head: bytes) -> str | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "text/html"
+    import puremagic  # it reads a table of all kinds of files, which most bots never need
+
     try:
         return puremagic.from_string(head, mime=True) or None
     except (puremagic.PureError, ValueError):

@@ -82,6 +82,8 @@ class SseReader:
             begun += chunk
             chunk = bytes(begun)
             begun.clear()
+        elif chunk.startswith(b"data:") and self._is_one_line(chunk):
+            return [_event_of_line(chunk[:-2])]  # as where words come one by one
         *blocks, rest = chunk.split(b"\n\n")
         events = self._events_of(blocks)
         if rest or self._is_broken:
@@ -102,6 +104,15 @@ class SseReader:
         self._strays.add(rest[-4 * _RAW_CHARS :])
         return SseTail(unterminated, self._strays.text())
 
+    def _is_one_line(self, chunk: bytes) -> bool:
+        """Whether it is one line and the blank one behind it."""
+        before_end = len(chunk) - 2
+        return (
+            chunk.find(b"\n") == before_end
+            and chunk.endswith(b"\n\n")
+            and before_end <= self._max_event_bytes
+        )
+
     def _completes(self, chunk: bytes) -> bool:
         return b"\n\n" in chunk or (self._begun[-1] == _LF and chunk.startswith(b"\n"))
 
@@ -112,8 +123,7 @@ class SseReader:
                 self._is_broken = True
                 break
             if block[:5] == b"data:" and _LF not in block:
-                data = block[6:] if block[5:6] == b" " else block[5:]
-                events.append(SseEvent("message", data.decode("utf-8", "replace")))
+                events.append(_event_of_line(block))
             elif event := self._event_of(block):
                 events.append(event)
         return events
@@ -151,6 +161,12 @@ class SseReader:
 
     def _too_large(self) -> EventTooLarge:
         return EventTooLarge(f"an event has more than {self._max_event_bytes} bytes")
+
+
+def _event_of_line(line: bytes) -> SseEvent:
+    """The event of one line of data."""
+    data = line[6:] if line[5:6] == b" " else line[5:]
+    return SseEvent("message", data.decode("utf-8", "replace"))
 
 
 class _Client:

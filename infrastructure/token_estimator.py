@@ -50,7 +50,7 @@ class TokenEstimator(TokenCounter, Learner):
         self._changed: set[Key] = set()
 
     def sizes(self, conversation: Conversation, model: Model) -> Sizes:
-        sizes = sizes_of(conversation, self._text_tokens)
+        sizes = sizes_of(conversation, self._text_tokens, self._texts_tokens)
         factor = self.factor(model)
         if factor == 1.0:
             return sizes
@@ -96,6 +96,11 @@ class TokenEstimator(TokenCounter, Learner):
             if key in self._factors:
                 self._factors.move_to_end(key)
             return self._factors.get(key, 1.0)
+
+    def _texts_tokens(self, texts: list[str]) -> list[int]:
+        known = [*map(self._texts.get, map(hash, texts))]
+        found = [tokens for tokens in known if tokens is not None]
+        return found if len(found) == len(texts) else [*map(self._text_tokens, texts)]
 
     def _text_tokens(self, text: str) -> int:
         key = hash(text)

@@ -94,7 +94,8 @@ class OpenAIAnswer:
 
     def taken(self) -> list[StreamEvent]:
         """The events since the last time; text that came in pieces is one event."""
-        self._flush()
+        if self._texts or self._thoughts:
+            self._flush()
         events, self._events = self._events, []
         return events
 

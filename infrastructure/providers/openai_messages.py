@@ -24,6 +24,7 @@ from turnkeeper.infrastructure.providers.dialects import Dialect
 
 Message = dict[str, Any]
 
+_TOOL = Role.TOOL  # looking it up takes as long as a call
 _WORDS = {"system": "system", "user": "user", "model": "assistant"}
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENING = "(the conversation begins)"
@@ -35,8 +36,8 @@ def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     messages: list[Message] = []
     for item in call.conversation.items:
         parts = item.parts
-        if len(parts) == 1 and type(parts[0]) is TextPart and item.role is not Role.TOOL:
-            # Most are, and a long history costs a third so.
+        if len(parts) == 1 and type(parts[0]) is TextPart and item.role is not _TOOL:
+            # Most are, and a long history costs a quarter so.
             if text := parts[0].text:
                 messages.append({"role": _WORDS[item.role._value_], "content": text})
         else:

@@ -38,25 +38,32 @@ WITH pool AS NOT MATERIALIZED (
     WHERE {IS_OF_POOL} AND s.key_id <> ALL (%(without)s::bigint[]) AND {WOULD_DO}
 )
 """  # noqa: S608  (all parts are constants, here and below)
+# Nobody needs these orders, but that they come with an index makes it the one that is taken, though
+# the planner, who knows the size of the usual pool only, thinks as well of the primary key.
+BY_USE = "ORDER BY usage_count, key_id OFFSET 0"
+BY_REST = "ORDER BY rests_until OFFSET 0"
 DUE_OR_IDLE = f"""
 SELECT key_id FROM (
     (SELECT key_id, usage_count, load, FALSE AS is_due FROM pool
     WHERE enabled AND rests_until IS NULL AND load = 0
     ORDER BY usage_count, key_id LIMIT 1)
     UNION ALL
-    SELECT key_id, usage_count, load, NOT spares FROM pool
+    (SELECT key_id, usage_count, load, NOT spares FROM pool
     WHERE enabled AND rests_until <= {NOW}
         AND CASE WHEN spares THEN load = 0 ELSE NOT is_claimed END
+    {BY_REST})
 ) first ORDER BY is_due DESC, load, usage_count, key_id LIMIT 1
 """  # noqa: S608
 # The main key comes last whether it is switched off, or rests for another model.
 BUSY_OR_LAST = f"""
 SELECT key_id FROM (
-    SELECT key_id, usage_count, load, FALSE AS is_last FROM pool
+    (SELECT key_id, usage_count, load, FALSE AS is_last FROM pool
     WHERE enabled AND rests_until IS NULL
+    {BY_USE})
     UNION ALL
-    SELECT key_id, usage_count, load, FALSE FROM pool
+    (SELECT key_id, usage_count, load, FALSE FROM pool
     WHERE enabled AND rests_until <= {NOW} AND spares
+    {BY_REST})
     UNION ALL
     SELECT key_id, usage_count, load, TRUE FROM pool
     WHERE is_main

@@ -118,7 +118,8 @@ provider_keys = Table(
     Column("hint", Text, nullable=False),
     Column("fingerprint", LargeBinary, nullable=False),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
-    Index("uq_provider_keys_fingerprint", "owner", "provider", "fingerprint", unique=True),
+    # Not in the order of the primary key, which it would be taken for where a pool is large.
+    Index("uq_provider_keys_fingerprint", "fingerprint", "owner", "provider", unique=True),
 )
 
 # All that the choice of a key needs. Written at each lease and booking: so it is apart from the

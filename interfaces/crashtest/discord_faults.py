@@ -24,6 +24,7 @@ from turnkeeper.interfaces.crashtest.score import Grade, Score, hard_lies_of, sc
 from turnkeeper.interfaces.crashtest.town import Town
 
 (CUT,) = (one for one in of_providers.FAULTS if isinstance(one, Fault) and one.id == "S08")
+TAKES_S = 14.0
 MANNERS = Manners(max_chars=600, shows_typing=False)
 """Short messages, so that several stand there when the answer is cut."""
 
@@ -81,6 +82,7 @@ def cells(ground: Ground, dialects: tuple[str, ...]) -> Iterator[Cell]:
             name=f"{fault.name}, beside a cut",
             dialect=dialects[0],
             run=_running(ground, fault, dialects[0]),
+            weight_s=TAKES_S,
         )
 
 

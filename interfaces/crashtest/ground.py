@@ -1,12 +1,12 @@
 """The ground of a crash test: walls, streets, and time, for as long as it lasts."""
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from turnkeeper.domain.policy import ContentFilterPolicy, TimeLimits
 from turnkeeper.infrastructure.http import HttpClient
@@ -18,6 +18,8 @@ from turnkeeper.interfaces.crashtest.street import House, Street
 from turnkeeper.interfaces.crashtest.watched import Watch
 from turnkeeper.interfaces.crashtest.ways import WAYS, Way
 from turnkeeper.interfaces.settings import Settings
+
+T = TypeVar("T")
 
 
 class Ground:
@@ -34,15 +36,15 @@ class Ground:
         self.speed = speed
         self.content_filter = content_filter
         self.clock = HurriedClock(speed)
-        self._threads = ThreadRunner()
-        self.runner = HurriedRunner(self._threads, speed)
+        self.threads = ThreadRunner()
+        self.runner = HurriedRunner(self.threads, speed)
         self.watch = Watch(clock=self.clock, runner=self.runner)
         self._afterwards = ExitStack()
         self._streets: dict[str, Street] = {}
         self._opening = Lock()
 
     def __enter__(self) -> Self:
-        self._afterwards.callback(self._threads.close)
+        self._afterwards.callback(self.threads.close)
         self.folder = Path(self._afterwards.enter_context(TemporaryDirectory(prefix="crashtest-")))
         self.http = HttpClient(user_agent="turnkeeper-crashtest", pool_size=64)
         self._afterwards.callback(self.http.close)
@@ -89,7 +91,11 @@ class Ground:
 
     def wall(self, way: Way) -> Wall:
         """A new wall that speaks as they do at the end of a way."""
-        return self._afterwards.enter_context(Wall(dialects=(way.dialect,), scale=1 / self.speed))
+        return self.kept(Wall(dialects=(way.dialect,), scale=1 / self.speed))
+
+    def kept(self, thing: AbstractContextManager[T]) -> T:
+        """What a thing gives that is there for as long as the ground is."""
+        return self._afterwards.enter_context(thing)
 
 
 class BuiltInStreet(Street):

@@ -30,12 +30,13 @@ class Place(Protocol):
 class MemoryPlace(Place):
     """A channel in memory."""
 
-    def __init__(self) -> None:
-        self._sink = MemorySink()
+    def __init__(self, channel_id: str = "channel", *, sink: MemorySink | None = None) -> None:
+        self._channel_id = channel_id
+        self._sink = sink or MemorySink()
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        return {}
+        return {"channel_id": self._channel_id}
 
     def sink(self) -> Sink:
         return self._sink

@@ -5,11 +5,11 @@ from difflib import get_close_matches
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import frozen
-from turnkeeper.interfaces.crashtest import discord_faults, provider_faults
+from turnkeeper.interfaces.crashtest import discord_faults, provider_faults, store_faults
 from turnkeeper.interfaces.crashtest.ground import Ground
 from turnkeeper.interfaces.crashtest.row import Cell
 
-KINDS = (provider_faults, discord_faults)
+KINDS = (provider_faults, store_faults, discord_faults)
 
 
 @frozen

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from turnkeeper.infrastructure.wall.fault import STORY
 from turnkeeper.interfaces.crashtest.observed import Caller, Channel, Observed, Provider
 from turnkeeper.interfaces.crashtest.row import Row
 from turnkeeper.interfaces.crashtest.score import Grade
@@ -75,9 +76,10 @@ def _of_provider(provider: Provider) -> str:
 
 
 def _of_channel(channel: Channel) -> str:
+    answers, parts = _answers_and_parts(channel)
     counted = (
-        (len(_whole(channel)), "answer"),
-        (len(channel.said) - len(_whole(channel)), "part"),
+        (answers, "answer"),
+        (parts, "part"),
         (channel.notices, "notice"),
         (channel.errors, "error"),
     )
@@ -91,6 +93,7 @@ def _seen_to_json(seen: Observed | None) -> Mapping[str, Any]:
     if seen is None:
         return {"caller": None, "provider": None, "channel": None}
     caller, provider, channel = seen.caller, seen.provider, seen.channel
+    answers, parts = _answers_and_parts(channel)
     return {
         "caller": {
             "status": caller.status.value if caller.status else None,
@@ -106,8 +109,8 @@ def _seen_to_json(seen: Observed | None) -> Mapping[str, Any]:
             "fallback_calls": provider.fallback_calls,
         },
         "channel": {
-            "answers": len(_whole(channel)),
-            "truncated": len(channel.said) - len(_whole(channel)),
+            "answers": answers,
+            "truncated": parts,
             "notices": channel.notices,
             "errors": channel.errors,
             "taken_back": channel.taken_back,
@@ -116,5 +119,9 @@ def _seen_to_json(seen: Observed | None) -> Mapping[str, Any]:
     }
 
 
-def _whole(channel: Channel) -> list[str]:
-    return [text for text in channel.said if text in TEXTS.values()]
+def _answers_and_parts(channel: Channel) -> tuple[int, int]:
+    """How many whole answers stand there, and how many messages that are a part of one."""
+    if " ".join(channel.said).split() == STORY.whole_text.split():
+        return 1, 0  # the long answer, in as many messages as it takes
+    answers = sum(text in TEXTS.values() for text in channel.said)
+    return answers, len(channel.said) - answers

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.crashtest.discord_faults import FAULTS as DISCORD_FAULTS
+from turnkeeper.interfaces.crashtest.store_faults import FAULTS as STORE_FAULTS
 from turnkeeper.interfaces.crashtest.ways import WAYS
 
 PROFILE = "full" if os.environ.get("TURNKEEPER_SOAK") == "1" else "fast"
@@ -58,6 +59,20 @@ def test_all_faults_of_discord_are_passed() -> None:
         (fault.id, "openrouter") for fault in DISCORD_FAULTS
     ]
     assert [row for row in rows if row["verdict"] != "pass"] == []
+    assert (result.exit_code, summary["passed"]) == (0, True)
+
+
+@pytest.mark.postgres
+@pytest.mark.timeout(600)
+def test_all_faults_of_the_store_are_passed() -> None:
+    asked = [f"--fault={fault.id}" for fault in STORE_FAULTS]
+
+    result = crashtest("--profile", PROFILE, "--json", "--dialect", "anthropic", *asked)
+
+    *rows, summary = lines_of(result)
+    assert [row["fault"] for row in rows] == [fault.id for fault in STORE_FAULTS]
+    assert [row for row in rows if row["verdict"] != "pass"] == []
+    assert all(row["channel"]["truncated"] == 0 for row in rows)
     assert (result.exit_code, summary["passed"]) == (0, True)
 
 

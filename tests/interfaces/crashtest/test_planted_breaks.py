@@ -131,12 +131,6 @@ class Hoarder(MemorySink):
         return True
 
 
-class HoardersPlace(MemoryPlace):
-    def __init__(self) -> None:
-        super().__init__()
-        self._sink = Hoarder()
-
-
 def test_what_is_left_in_the_channel_is_a_fail() -> None:
     (fault,) = (one for one in FAULTS if one.id == "S08")
     assert isinstance(fault, Fault)
@@ -144,7 +138,7 @@ def test_what_is_left_in_the_channel_is_a_fail() -> None:
         house = ground.house("openai")
         house.script(fault.met_by_primary("openai"), fault.fallback)
 
-        seen = ground.watch.observed(house, HoardersPlace())
+        seen = ground.watch.observed(house, MemoryPlace(sink=Hoarder()))
 
     got = score(fault, seen, ground.content_filter)
     assert got.grade is Grade.FAIL

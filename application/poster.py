@@ -1,7 +1,7 @@
 """Posts and takes back the messages of one turn, and writes down what it is about to do."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from secrets import token_hex
 from threading import Lock
@@ -113,10 +113,13 @@ class Poster:
             self._note_gone(delivery.message_id, is_gone=gone, cause=redact(cause or ""), late=late)
 
     def write_late(self) -> None:
-        """Write down what came after the turn's own end was written."""
+        """Write down what came after its invocation, or even its turn, had ended."""
         fates, entries = self.fates(), self._stage.recorder.take()
-        with suppress(StoreError):  # the sweep finds what the ledger does not know
+        try:
             self._ledger.settle(self._stage.turn_id, fates, entries=entries)
+        except StoreError:  # it goes with the turn's end, if that is still to come
+            self._keep_first(fates)
+            self._stage.recorder.give_back(entries)
 
     def fates(self) -> Fates:
         """What is to go with the next write; it is not handed out twice."""

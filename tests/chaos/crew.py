@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any
@@ -79,6 +80,9 @@ class Crew:
             self._changed.wait_for(lambda: self.log.under_way.get(index), BUSY_S)
         process.kill()
         process.wait(JOIN_S)
+        with suppress(OSError):  # what was being written to it
+            assert process.stdin is not None
+            process.stdin.close()
         for reader in self._readers:
             if reader.name == f"reader-{process.pid}":
                 reader.join(JOIN_S)
@@ -111,6 +115,7 @@ class Crew:
         for process in self._processes.values():
             if process.poll() is None:
                 process.kill()
+                process.wait(JOIN_S)
 
     def _start(self, index: int) -> None:
         process = subprocess.Popen(
@@ -132,14 +137,15 @@ class Crew:
 
     def _read(self, index: int, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            try:
-                said = json.loads(line)
-            except ValueError:
-                continue  # it was killed in the middle of a line
-            with self._changed:
-                self._hear(index, process, said)
-                self._changed.notify_all()
+        with process.stdout as lines:
+            for line in lines:
+                try:
+                    said = json.loads(line)
+                except ValueError:
+                    continue  # it was killed in the middle of a line
+                with self._changed:
+                    self._hear(index, process, said)
+                    self._changed.notify_all()
 
     def _hear(self, index: int, process: "subprocess.Popen[str]", said: dict[str, Any]) -> None:
         match said:

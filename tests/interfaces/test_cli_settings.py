@@ -9,27 +9,11 @@ import pytest
 from commands import Commands
 
 from turnkeeper.infrastructure.wall.server import Wall
-from turnkeeper.interfaces.cli.program import program
+from turnkeeper.interfaces.cli.program import SETTINGS
 
 pytestmark = pytest.mark.postgres
 
 ANN = ("--user", "ann")
-SETTINGS = (
-    "server",
-    "user",
-    "provider",
-    "key",
-    "model",
-    "fallback",
-    "randomizer",
-    "endpoint",
-    "quota",
-    "cooldown",
-    "channel",
-    "persona",
-    "export",
-    "import",
-)
 KEY, OTHER_KEY = "sk-0123456789abcdef", "sk-0123456789abcXYZ"
 
 
@@ -50,8 +34,8 @@ def leaves(command: click.Command, *names: str) -> Iterator[tuple[str, click.Com
 def test_every_command_that_sets_or_shows_settings_prints_json() -> None:
     lacking = [
         path
-        for name in SETTINGS
-        for path, command in leaves(program.commands[name], name)
+        for group in SETTINGS
+        for path, command in leaves(group, group.name or "")
         if "--json" not in {option for param in command.params for option in param.opts}
     ]
     assert lacking == []

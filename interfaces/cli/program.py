@@ -87,7 +87,7 @@ def program(context: click.Context, data_dir: Path | None, database_url: str | N
     context.obj = Installation(data_dir=data_dir, database_url=database_url)
 
 
-_SETUP = (
+SETTINGS = (
     server,
     user,
     provider,
@@ -121,7 +121,7 @@ _UPKEEP = (
     plan,
     pool,
 )
-for _command in (run, demo, *_SETUP, *_UPKEEP):
+for _command in (run, demo, *SETTINGS, *_UPKEEP):
     program.add_command(_command)
 model.add_command(price)
 

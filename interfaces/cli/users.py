@@ -5,7 +5,7 @@ import click
 from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, table
-from turnkeeper.interfaces.cli.settings_view import show
+from turnkeeper.interfaces.cli.settings_view import changed, show
 
 user_option = click.option("--user", "user_id", required=True, help="Whose settings.")
 
@@ -44,17 +44,17 @@ def show_user(installation: Installation, user_id: str, as_json: bool) -> None:
     "--server-fallback/--no-server-fallback",
     "server_fallback",
     default=None,
-    required=True,
     help="Whether the server may answer where the user's own keys fail.",
 )
 @json_option
 @click.pass_obj
 def set_user(
-    installation: Installation, user_id: str, server_fallback: bool, as_json: bool
+    installation: Installation, user_id: str, as_json: bool, server_fallback: bool | None
 ) -> None:
     """Set whether the server may answer where the user's own keys fail."""
+    allowed = changed({"server_fallback": server_fallback})["server_fallback"]
     with installation.turnkeeper() as keeper:
-        keeper.configure.allow_server_fallback(user_id, server_fallback)
+        keeper.configure.allow_server_fallback(user_id, allowed)
         show(keeper, Owner.user(user_id), "server_fallback", as_json=as_json)
 
 

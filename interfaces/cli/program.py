@@ -13,6 +13,7 @@ from turnkeeper.interfaces.cli.completion import PROGRAM, completion
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
+from turnkeeper.interfaces.cli.forget import user
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain
@@ -93,6 +94,7 @@ _UPKEEP = (
     completion,
     plan,
     pool,
+    user,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):
     program.add_command(_command)

@@ -26,7 +26,7 @@ COLUMNS = (
     "status",
     "answered by",
     "attempts",
-    "calls",
+    "invocations",
     "took",
     "tokens in/out",
     "cost",

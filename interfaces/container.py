@@ -23,6 +23,7 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
 from turnkeeper.application.feed_spool import FeedSpool
+from turnkeeper.application.forget_user import ForgetUser
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
@@ -45,6 +46,7 @@ from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.application.ports.user_traces import UserTraces
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.preview_turn import PreviewTurn
 from turnkeeper.application.prune import Prune
@@ -126,6 +128,7 @@ class Container(DeclarativeContainer):
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
     history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
+    traces: ThreadSafeSingleton[UserTraces] = ThreadSafeSingleton(attrgetter("traces"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
@@ -230,6 +233,7 @@ class Container(DeclarativeContainer):
     )
     pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
     list_turns = ThreadSafeSingleton(ListTurns, history=history, editor=settings_editor)
+    forget_user = ThreadSafeSingleton(ForgetUser, traces=traces, known=known)
     prune = ThreadSafeSingleton(Prune, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""

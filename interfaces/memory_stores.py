@@ -14,6 +14,7 @@ from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
 from turnkeeper.infrastructure.memory.turn_history import MemoryTurnHistory
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.infrastructure.memory.user_traces import MemoryUserTraces
 from turnkeeper.infrastructure.memory.webhook_store import MemoryWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
@@ -25,6 +26,7 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
     ledger = MemoryLedger(register, journal=journal)
     keys = MemoryKeyRing(vault=vault, clock=clock)
     settings = MemorySettingsStore()
+    notices = MemoryNotices(clock)
     turns = MemoryTurnStore(register, ledger=ledger, keys=keys, version_of=settings.version_of)
     return Stores(
         settings=settings,
@@ -37,9 +39,18 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
         journal=journal,
         signals=MemorySignals(register),
         measures=MemoryTokenMeasures(),
-        notices=MemoryNotices(clock),
+        notices=notices,
         webhooks=MemoryWebhookStore(),
         history=MemoryTurnHistory(register, journal=journal),
-        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns, notices=notices),
+        traces=MemoryUserTraces(
+            register=register,
+            ledger=ledger,
+            journal=journal,
+            turns=turns,
+            notices=notices,
+            keys=keys,
+            settings=settings,
+        ),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )

@@ -18,6 +18,7 @@ from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.token_measures import PostgresTokenMeasures
 from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
+from turnkeeper.infrastructure.postgres.user_traces import PostgresUserTraces
 from turnkeeper.infrastructure.postgres.webhook_store import PostgresWebhookStore
 from turnkeeper.interfaces.stores import Stores
 
@@ -40,6 +41,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         webhooks=PostgresWebhookStore(engine, vault=vault),
         old=PostgresOldTurns(engine),
         history=PostgresTurnHistory(engine),
+        traces=PostgresUserTraces(engine),
         orphans=PostgresOrphans(engine),
         close=signals.close,
     )

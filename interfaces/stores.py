@@ -15,6 +15,7 @@ from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.application.ports.user_traces import UserTraces
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 
@@ -42,4 +43,5 @@ class Stores:
     orphans: Orphans
     old: OldTurns
     history: TurnHistory
+    traces: UserTraces
     close: Callable[[], None] = lambda: None

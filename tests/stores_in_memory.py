@@ -9,18 +9,22 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.notices import MemoryNotices
 from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.turn_history import MemoryTurnHistory
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.infrastructure.memory.user_traces import MemoryUserTraces
 
 
 def stores_in_memory() -> Stores:
     clock, vault, journal = FrozenClock(), ForgetfulVault(), MemoryJournal()
     versions: dict[Owner, int] = {}
     register = Register(clock)
+    notices, settings = MemoryNotices(clock), MemorySettingsStore()
     ring = MemoryKeyRing(vault=vault, clock=clock)
     ledger = MemoryLedger(register, journal=journal)
     turns = MemoryTurnStore(
@@ -35,7 +39,19 @@ def stores_in_memory() -> Stores:
         keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=ring, journal=journal),
         history=MemoryTurnHistory(register, journal=journal),
-        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
+        old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns, notices=notices),
+        traces=MemoryUserTraces(
+            register=register,
+            ledger=ledger,
+            journal=journal,
+            turns=turns,
+            notices=notices,
+            keys=ring,
+            settings=settings,
+        ),
+        notices=notices,
+        settings=settings,
+        editor=settings,
         pass_time=clock.advance,
         now=clock.now,
         set_version=versions.__setitem__,

@@ -21,13 +21,17 @@ from turnkeeper.infrastructure.postgres.key_vault import PostgresKeyVault
 from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
 from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.migrate import migrate
+from turnkeeper.infrastructure.postgres.notices import PostgresNotices
 from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
+from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
+from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.standings import PostgresStandings
 from turnkeeper.infrastructure.postgres.tables import key_state, owner_settings
 from turnkeeper.infrastructure.postgres.turn_history import PostgresTurnHistory
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
+from turnkeeper.infrastructure.postgres.user_traces import PostgresUserTraces
 from turnkeeper.infrastructure.threads import ThreadRunner
 
 TABLES = (*(one for one in vars(turn_tables).values() if isinstance(one, Table)), key_state)
@@ -74,6 +78,10 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
         orphans=PostgresOrphans(engine),
         old=PostgresOldTurns(engine),
         history=PostgresTurnHistory(engine),
+        traces=PostgresUserTraces(engine),
+        notices=PostgresNotices(engine),
+        settings=PostgresSettingsStore(engine),
+        editor=PostgresSettingsEditor(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

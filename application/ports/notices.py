@@ -18,11 +18,19 @@ class Notices(Protocol):
         StoreUnavailable: From every method.
     """
 
-    def save(self, place: NoticePlace, details: NoticeDetails, *, alive_s: float = ALIVE_S) -> None:
+    def save(
+        self,
+        place: NoticePlace,
+        details: NoticeDetails,
+        *,
+        alive_s: float = ALIVE_S,
+        user_id: str | None = None,
+    ) -> None:
         """Keep what a notice shows, in the place of what it showed before.
 
         Args:
             alive_s: How long it is shown.
+            user_id: Who had asked, or None.
         """
         ...
 

@@ -12,7 +12,9 @@ class Pruned:
     Attributes:
         turns: Turns with their results, intents and signals.
         journals: Journals, whole ones.
-        events: Entries of these journals.
+        events: Entries of these journals, tool runs among them.
+        messages: What the ledger held of these turns' messages.
+        notices: Notices whose time has long been over.
         units: Quota units, charged or expired.
         refusals: Refusals that were remembered as said.
     """
@@ -20,6 +22,8 @@ class Pruned:
     turns: int = 0
     journals: int = 0
     events: int = 0
+    messages: int = 0
+    notices: int = 0
     units: int = 0
     refusals: int = 0
 
@@ -34,6 +38,8 @@ class Pruned:
             turns=self.turns + other.turns,
             journals=self.journals + other.journals,
             events=self.events + other.events,
+            messages=self.messages + other.messages,
+            notices=self.notices + other.notices,
             units=self.units + other.units,
             refusals=self.refusals + other.refusals,
         )

@@ -143,7 +143,7 @@ class DiscordSink(Sink):
             webhook_id=posted.webhook_id,
         )
         try:
-            self._bot.notices.save(place, details)
+            self._bot.notices.save(place, details, user_id=stage.request.user_id)
         except StoreError:
             # A button that shows nothing is worse than none.
             self.take_back(_delivery(posted, stage, text="", origin=Origin.PROGRESS))

@@ -47,7 +47,7 @@ class Admissions:
     def __init__(self) -> None:
         self._cooldowns: dict[tuple[str, str], tuple[datetime, str]] = {}
         self._units: dict[UnitKey, _Unit] = {}
-        self._charged: Latest[UnitKey, datetime] = Latest()
+        self._charged: Latest[UnitKey, _Unit] = Latest()
         self._days: Counter[tuple[str, str, date]] = Counter()
         self._periods: dict[str, _Period] = {}
         self._refused: Latest[UnitKey, datetime] = Latest()
@@ -129,7 +129,7 @@ class Admissions:
     def prune(self, before: datetime, limit: int) -> tuple[int, int]:
         """Forget units and refusals that are older; returns how many of each."""
         expired = [key for key, unit in self._units.items() if unit.expires_at < before]
-        charged = [key for key, expired_at in self._charged.items() if expired_at < before]
+        charged = [key for key, unit in self._charged.items() if unit.expires_at < before]
         refused = [key for key, refused_at in self._refused.items() if refused_at < before]
         for key in (units := [*expired, *charged][:limit]):
             self._units.pop(key, None)
@@ -137,6 +137,32 @@ class Admissions:
         for key in refused[:limit]:
             del self._refused[key]
         return len(units), len(refused[:limit])
+
+    def count_of(self, user_id: str) -> int:
+        """How many cooldowns, units and days there are of a user."""
+        cooldowns, units, days = self._of(user_id)
+        return len(cooldowns) + len(units) + len(days)
+
+    def forget_of(self, user_id: str) -> int:
+        """Forget the cooldowns, units and days of a user; returns how many."""
+        cooldowns, units, days = self._of(user_id)
+        for place in cooldowns:
+            del self._cooldowns[place]
+        for unit in units:
+            del self._charged[unit]
+        for day in days:
+            del self._days[day]
+        return len(cooldowns) + len(units) + len(days)
+
+    def _of(
+        self, user_id: str
+    ) -> tuple[list[tuple[str, str]], list[UnitKey], list[tuple[str, str, date]]]:
+        """In a direct message the user stands for the server. A unit that is held is left."""
+        return (
+            [key for key in self._cooldowns if user_id == key[0] or f"user:{user_id}" == key[1]],
+            [key for key, unit in self._charged.items() if unit.user_id == user_id],
+            [key for key in self._days if key[1] == user_id],
+        )
 
     # ── cooldown ────────────────────────────────────────────────────────────────────────────
 
@@ -215,7 +241,7 @@ class Admissions:
         if unit is None or holder not in unit.holders:
             return
         del self._units[key]
-        self._charged[key] = unit.expires_at
+        self._charged[key] = unit
         if unit.day is not None:
             self._days[key[0], unit.user_id, unit.day] += 1
         period = self._periods.get(key[0])

@@ -1,5 +1,6 @@
 """Notices in this process."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
@@ -13,6 +14,7 @@ from turnkeeper.infrastructure.memory.latest import Latest
 @dataclass(slots=True)
 class _Kept:
     notice: Notice
+    user_id: str | None
     expires_at: datetime
     claimed_until: datetime
 
@@ -25,9 +27,16 @@ class MemoryNotices(Notices):
         self._lock = Lock()  # guards the dict and what is in it
         self._kept: Latest[tuple[str, str], _Kept] = Latest()
 
-    def save(self, place: NoticePlace, details: NoticeDetails, *, alive_s: float = ALIVE_S) -> None:
-        now = self._clock.now()
-        kept = _Kept(Notice(place=place, details=details), now + timedelta(seconds=alive_s), now)
+    def save(
+        self,
+        place: NoticePlace,
+        details: NoticeDetails,
+        *,
+        alive_s: float = ALIVE_S,
+        user_id: str | None = None,
+    ) -> None:
+        now, notice = self._clock.now(), Notice(place=place, details=details)
+        kept = _Kept(notice, user_id, now + timedelta(seconds=alive_s), now)
         with self._lock:
             self._prune(now)
             self._kept[_key(place)] = kept
@@ -53,6 +62,26 @@ class MemoryNotices(Notices):
     def forget(self, place: NoticePlace) -> None:
         with self._lock:
             self._kept.pop(_key(place), None)
+
+    def count_of(self, user_id: str) -> int:
+        """How many are kept of turns that a user asked for."""
+        with self._lock:
+            return sum(one.user_id == user_id for one in self._kept.values())
+
+    def forget_of(self, user_id: str) -> int:
+        """Forget those of turns that a user asked for; returns how many."""
+        return self._forget(lambda one: one.user_id == user_id)
+
+    def forget_old(self, before: datetime, limit: int) -> int:
+        """Forget those whose time was over before; returns how many."""
+        return self._forget(lambda one: one.expires_at < before, limit)
+
+    def _forget(self, which: Callable[[_Kept], bool], limit: int | None = None) -> int:
+        with self._lock:
+            gone = [key for key, one in self._kept.items() if which(one)][:limit]
+            for key in gone:
+                del self._kept[key]
+        return len(gone)
 
     def _over(self, now: datetime) -> list[_Kept]:
         kept = self._kept.values()

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from turnkeeper.application.ports.old_turns import OldTurns, Pruned
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
+from turnkeeper.infrastructure.memory.notices import MemoryNotices
 from turnkeeper.infrastructure.memory.register import Register, Turn
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 
@@ -22,25 +23,31 @@ class MemoryOldTurns(OldTurns):
         ledger: MemoryLedger,
         journal: MemoryJournal,
         turns: MemoryTurnStore,
+        notices: MemoryNotices,
     ) -> None:
         self._register = register
         self._ledger = ledger
         self._journal = journal
         self._turns = turns
+        self._notices = notices
 
     def prune(self, *, older_than_s: float, limit: int) -> Pruned:
         with self._register.lock:
             before = self._register.clock.now() - timedelta(seconds=older_than_s)
             old = [turn for turn in self._register.all() if _is_old(turn, before)][:limit]
+            messages = [len(self._ledger.left_by(turn.opening.turn_id)) for turn in old]
             for turn in old:
                 self._register.remove(turn.opening.turn_id)
                 self._ledger.forget(turn.opening.turn_id)
             events = [self._journal.forget(turn.opening.turn_id) for turn in old]
             units, refusals = self._turns.prune(before, limit)
+            notices = self._notices.forget_old(before, limit)
         return Pruned(
             turns=len(old),
             journals=sum(count > 0 for count in events),
             events=sum(events),
+            messages=sum(messages),
+            notices=notices,
             units=units,
             refusals=refusals,
         )

@@ -185,6 +185,24 @@ class MemorySettingsStore(SettingsStore, SettingsEditor):
             if saved.mentions(model_id):
                 self._saved[owner] = replace(saved, version=saved.version + 1)
 
+    def count_of(self, owner: Owner) -> int:
+        """How much an owner has set: providers, endpoints, and the rest as one."""
+        with self._lock:
+            saved, endpoints = self._saved.get(owner), self._endpoints.get(owner, {})
+            if saved is None or not isinstance(saved.settings, PersonalSettings):
+                return len(endpoints)
+            others = bool(saved.chain) or not saved.settings.server_fallback
+            return len(saved.settings.providers) + len(endpoints) + others
+
+    def forget(self, owner: Owner) -> int:
+        """Forget what an owner has set; returns how much that was. The version rises."""
+        count = self.count_of(owner)
+        with self._lock:
+            self._endpoints.pop(owner, None)
+            if owner in self._saved:
+                self._saved[owner] = _Saved(version=self._saved[owner].version + 1)
+        return count
+
     def _known(self, owner: Owner) -> Known:
         return Known(owner=owner, models=self._models, endpoints=self._endpoints.get(owner, {}))
 

@@ -151,6 +151,22 @@ class MemoryTurnStore(TurnStore, Standings):
         with self._register.lock:
             return self._admissions.prune(before, limit)
 
+    def count_of(self, user_id: str) -> int:
+        """How many cooldowns, quota counts and rests there are of a user."""
+        with self._register.lock:
+            return self._admissions.count_of(user_id) + len(self._rests_of(user_id))
+
+    def forget_of(self, user_id: str) -> int:
+        """Forget a user's cooldowns, quota counts and rests; returns how many."""
+        with self._register.lock:
+            rests = self._rests_of(user_id)
+            for scope in rests:
+                del self._rests[scope]
+            return self._admissions.forget_of(user_id) + len(rests)
+
+    def _rests_of(self, user_id: str) -> list[RestScope]:
+        return [scope for scope in self._rests if scope.owner == Owner.user(user_id)]
+
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
     def _give_up_dead(self, opening: Opening) -> tuple[Turn, ...]:

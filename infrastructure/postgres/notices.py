@@ -23,12 +23,13 @@ WHERE server = %(server)s AND message_id <> %(message_id)s
 """
 
 SAVE = """
-INSERT INTO notices (server, message_id, channel_id, thread_id, webhook_id, details, expires_at)
+INSERT INTO notices (
+    server, message_id, channel_id, thread_id, webhook_id, details, user_id, expires_at)
 VALUES (%(server)s, %(message_id)s, %(channel_id)s, %(thread_id)s, %(webhook_id)s, %(details)s,
-    now() + %(alive_s)s * interval '1 second')
+    %(user_id)s, now() + %(alive_s)s * interval '1 second')
 ON CONFLICT (server, message_id) DO UPDATE
 SET channel_id = excluded.channel_id, thread_id = excluded.thread_id,
-    webhook_id = excluded.webhook_id, details = excluded.details,
+    webhook_id = excluded.webhook_id, details = excluded.details, user_id = excluded.user_id,
     expires_at = excluded.expires_at, claimed_until = NULL
 """
 
@@ -65,7 +66,14 @@ class PostgresNotices(Notices):
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def save(self, place: NoticePlace, details: NoticeDetails, *, alive_s: float = ALIVE_S) -> None:
+    def save(
+        self,
+        place: NoticePlace,
+        details: NoticeDetails,
+        *,
+        alive_s: float = ALIVE_S,
+        user_id: str | None = None,
+    ) -> None:
         values = {
             "server": str(Owner.server(place.server_id)),
             "message_id": place.message_id,
@@ -73,6 +81,7 @@ class PostgresNotices(Notices):
             "thread_id": place.thread_id,
             "webhook_id": place.webhook_id,
             "details": json.dumps(as_json(details)),
+            "user_id": user_id,
             "alive_s": alive_s,
             "kept_s": KEPT_S,
         }

@@ -17,6 +17,7 @@ WITH old AS MATERIALIZED (
 ), intents AS (
     DELETE FROM delivery_intents i USING old
     WHERE i.server = old.server AND i.turn_id = old.turn_id
+    RETURNING 1
 ), signals AS (
     DELETE FROM turn_signals s USING old
     WHERE s.server = old.server AND s.turn_id = old.turn_id
@@ -25,7 +26,7 @@ WITH old AS MATERIALIZED (
     WHERE t.server = old.server AND t.turn_id = old.turn_id
     RETURNING 1
 )
-SELECT count(*) AS turns FROM gone
+SELECT (SELECT count(*) FROM gone) AS turns, (SELECT count(*) FROM intents) AS messages
 """)  # noqa: S608
 
 JOURNALS = squeezed(f"""
@@ -63,6 +64,16 @@ WITH gone AS (
 SELECT count(*) AS refusals FROM gone
 """  # noqa: S608
 
+NOTICES = f"""
+WITH gone AS (
+    DELETE FROM notices WHERE (server, message_id) IN (
+        SELECT server, message_id FROM notices
+        WHERE expires_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+)
+SELECT count(*) AS notices FROM gone
+"""  # noqa: S608
+
 
 class PostgresOldTurns(OldTurns):
     """Deletes a batch in one transaction and one round trip."""
@@ -72,7 +83,7 @@ class PostgresOldTurns(OldTurns):
 
     def prune(self, *, older_than_s: float, limit: int) -> Pruned:
         values = {"older_than_s": float(older_than_s), "limit": limit}
-        statements = (Statement(sql, values) for sql in (TURNS, JOURNALS, UNITS, REFUSALS))
+        statements = (Statement(sql, values) for sql in (TURNS, JOURNALS, UNITS, REFUSALS, NOTICES))
         rows = run(self._engine, *statements, durable=False)
         counts: dict[str, int] = {}
         for (row,) in rows:

@@ -210,8 +210,10 @@ notices = Table(
     Column("details", Text, nullable=False),
     Column("expires_at", Instant, nullable=False),
     Column("claimed_until", Instant),
+    Column("user_id", Text),
     Index("ix_notices_message_id", "message_id"),
     Index("ix_notices_expires_at", "expires_at"),
+    Index("ix_notices_user_id", "user_id", postgresql_where=text("user_id IS NOT NULL")),
 )
 
 turn_signals = Table(

@@ -17,6 +17,7 @@ from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
 from turnkeeper.interfaces.cli.endpoints import endpoint
 from turnkeeper.interfaces.cli.fallbacks import fallback, randomizer
+from turnkeeper.interfaces.cli.forget import forget
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.interactions import interactions
 from turnkeeper.interfaces.cli.journal import explain
@@ -124,6 +125,7 @@ _UPKEEP = (
 for _command in (run, demo, *SETTINGS, *_UPKEEP):
     program.add_command(_command)
 model.add_command(price)
+user.add_command(forget)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from turnkeeper.interfaces.cli.progress import progress
 @json_option
 @click.pass_obj
 def prune(installation: Installation, days: int, as_json: bool) -> None:
-    """Forget turns that are long over, with their journals, messages, signals and quota units."""
+    """Forget turns that are long over: journals, tool runs, messages, notices, signals, quota."""
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
     with installation.container() as container, progress("forgotten", as_json=as_json) as told:
@@ -25,5 +25,6 @@ def prune(installation: Installation, days: int, as_json: bool) -> None:
         return
     tell(
         f"forgotten: {pruned.turns} turns, {pruned.journals} journals of {pruned.events} entries,"
+        f" {pruned.messages} messages in the ledger, {pruned.notices} notices,"
         f" {pruned.units} quota units, {pruned.refusals} refusals"
     )

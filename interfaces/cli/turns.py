@@ -27,7 +27,7 @@ COLUMNS = (
     "status",
     "answered by",
     "attempts",
-    "calls",
+    "invocations",
     "took",
     "tokens in/out",
     "cost",

@@ -3,6 +3,7 @@
 import pytest
 from contracts.journal import an_entry
 from contracts.ledger import posted
+from contracts.notices import DETAILS, PLACE
 from contracts.orphans import DEAD_S
 from contracts.stores import (
     DAY_S,
@@ -46,7 +47,7 @@ class OldTurnsContract:
         self.a_turn(stores, turn_key="key")
         stores.pass_time(11 * DAY_S)
 
-        assert self.prune(stores) == Pruned(turns=1, journals=1, events=2)
+        assert self.prune(stores) == Pruned(turns=1, journals=1, events=2, messages=1)
         assert stores.journal.entries("t1") == ()
         assert stores.ledger.left_by("t1") == ()
         assert stores.signals.pending("t1") is None
@@ -114,6 +115,15 @@ class OldTurnsContract:
         stores.pass_time(11 * DAY_S)
 
         assert self.prune(stores) == Pruned(refusals=1)
+
+    def test_a_notice_is_forgotten_once_its_time_is_long_over(self, stores: Stores) -> None:
+        stores.notices.save(PLACE, DETAILS, alive_s=DAY_S)
+        stores.pass_time(10.5 * DAY_S)
+        young = self.prune(stores)
+        stores.pass_time(DAY_S)
+
+        assert (young, self.prune(stores)) == (Pruned(), Pruned(notices=1))
+        assert stores.notices.find(PLACE.message_id) is None
 
     def test_a_batch_is_bounded(self, stores: Stores) -> None:
         for number in range(5):

@@ -9,12 +9,16 @@ from contracts.keys import Keys
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.ledger import Intent, Ledger
+from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.settings_editor import SettingsEditor
+from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import Closing, Opened, Opening, TurnStore
+from turnkeeper.application.ports.user_traces import UserTraces
 from turnkeeper.domain.admission import (
     Admission,
     AdmissionCheck,
@@ -47,6 +51,10 @@ class Stores:
     orphans: Orphans
     old: OldTurns
     history: TurnHistory
+    traces: UserTraces
+    notices: Notices
+    settings: SettingsStore
+    editor: SettingsEditor
     pass_time: Callable[[float], None]
     now: Callable[[], datetime]
     set_version: Callable[[Owner, int], None] = field(default=lambda owner, version: None)

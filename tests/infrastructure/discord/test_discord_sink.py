@@ -693,7 +693,7 @@ SAID = Spoken(title="Fallback used", text="beta answered\n1. alpha was overloade
 def test_a_notice_is_one_button_whose_details_are_kept(
     stand: Stand, channel: str, thread: str, more: dict[str, object]
 ) -> None:
-    turn = in_thread(stand, channel, thread, **more)
+    turn = in_thread(stand, channel, thread, user_id="ann", **more)
 
     turn.sink.notice(NOTICE, SAID)
 
@@ -705,6 +705,9 @@ def test_a_notice_is_one_button_whose_details_are_kept(
     assert message.author.webhook_id == turn.target.webhook_id
     kept = stand.bot.notices.find(message.id)
     assert kept == NoticeDetails.of(NOTICE, title=SAID.title, text=SAID.text)
+    notices = stand.bot.notices
+    assert isinstance(notices, MemoryNotices)
+    assert notices.count_of("ann") == 1
 
 
 class _AwayNotices(MemoryNotices):

@@ -1,4 +1,4 @@
-"""What people who look back at turns ask for."""
+"""What people who look back at turns ask for, and who asked for what a notice tells."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,7 +23,7 @@ WHERE status = 'completed' AND result LIKE '%"failures":[{%'
 
 
 def upgrade() -> None:
-    """Add which turns were rescued, and the indexes of the pages of turns."""
+    """Add which turns were rescued, the indexes of the pages of turns, and whose notices are."""
     rescued = sa.Column("rescued", sa.Boolean, nullable=False, server_default=sa.false())
     op.add_column("turns", rescued)
     op.execute(sa.text(MARK_RESCUED.replace(":", r"\:")))
@@ -31,10 +31,15 @@ def upgrade() -> None:
         op.create_index(
             name, "turns", columns, postgresql_where=None if where is None else sa.text(where)
         )
+    op.add_column("notices", sa.Column("user_id", sa.Text))
+    known = sa.text("user_id IS NOT NULL")
+    op.create_index("ix_notices_user_id", "notices", ["user_id"], postgresql_where=known)
 
 
 def downgrade() -> None:
     """Drop them."""
+    op.drop_index("ix_notices_user_id", "notices")
+    op.drop_column("notices", "user_id")
     for name, _, _ in reversed(INDEXES):
         op.drop_index(name, "turns")
     op.drop_column("turns", "rescued")

@@ -20,6 +20,7 @@ from turnkeeper.domain.planning import (
     personal_attempts,
     renumbered,
     server_attempts,
+    wants_own_keys,
     withheld,
 )
 from turnkeeper.domain.rotation import Chosen
@@ -137,7 +138,11 @@ class PreviewTurn:
             routes = self._personal_first(request, personal, server, check, look)
         else:
             reason = _why_not_personal(request, personal)
-            planned = self._server(request, server, check, look)
+            planned = (
+                RouteOutlook(route=Route.SERVER, withheld=ServerRoute.MEMBER_KEYS_ONLY.value)
+                if wants_own_keys(request, server)
+                else self._server(request, server, check, look)
+            )
             routes = (planned, RouteOutlook(route=Route.PERSONAL, withheld=reason))
         return TurnPreview(standing=standing, routes=routes)
 

@@ -203,6 +203,20 @@ def test_why_the_server_does_not_follow_is_told(keeper: Turnkeeper, run: Any) ->
     assert "server route: not taken: the account turned" in run(*HERE).stdout
 
 
+def test_a_member_without_keys_gets_nothing_where_they_are_wanted(
+    keeper: Turnkeeper, run: Any
+) -> None:
+    keeper.configure.require_member_keys("guild", True)
+
+    server, personal = planned(run(*HERE, "--json"))["routes"]
+
+    assert (server["attempts"], server["withheld"]) == (
+        [],
+        "the server wants members to use their own keys",
+    )
+    assert personal["withheld"] == "user ann uses no provider of their own for text"
+
+
 def test_a_pool_without_keys_is_an_obstacle_unless_the_environment_has_one(
     keeper: Turnkeeper, run: Any
 ) -> None:

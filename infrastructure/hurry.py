@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from threading import TIMEOUT_MAX, Event
 from typing import TypeVar
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Runner, Stop, Work
-from turnkeeper.domain.frozen import frozen
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class HurriedClock(Clock):
         return event.wait(min(max(0.0, timeout_s / self.speed), TIMEOUT_MAX))
 
 
-@frozen(kw_only=False)
+@dataclass(frozen=True, slots=True)
 class _HurriedWork(Work[T]):
     work: Work[T]
     speed: float

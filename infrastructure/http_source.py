@@ -3,6 +3,7 @@
 from typing import Protocol
 
 _BLOCK_BYTES = 65_536
+_WORD_BYTES = 2_048  # so much is asked for where words come one by one, as memory is taken for it
 
 
 class Receiver(Protocol):
@@ -19,6 +20,7 @@ class Source:
     def __init__(self, sock: Receiver) -> None:
         self._sock = sock
         self._rest = b""
+        self._block_bytes = _WORD_BYTES
 
     @property
     def is_empty(self) -> bool:
@@ -32,7 +34,9 @@ class Source:
         """
         rest = self._rest
         if not rest:
-            return self._sock.recv(limit)
+            block = self._sock.recv(min(limit, self._block_bytes))
+            self._block_bytes = _WORD_BYTES if len(block) < _WORD_BYTES else _BLOCK_BYTES
+            return block
         self._rest = rest[limit:]
         return rest[:limit]
 

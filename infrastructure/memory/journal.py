@@ -1,5 +1,7 @@
 """The journal in memory."""
 
+from itertools import groupby
+from operator import attrgetter
 from threading import Lock
 
 from turnkeeper.application.ports.journal import Journal
@@ -12,26 +14,29 @@ class MemoryJournal(Journal):
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._turns: Latest[str, dict[int, Entry]] = Latest()
+        self._turns: Latest[str, tuple[Entry, ...]] = Latest()
 
     def record(self, entries: tuple[Entry, ...]) -> None:
         with self._lock:
-            for entry in entries:
-                if entry.turn_id not in self._turns:
-                    self._turns[entry.turn_id] = {}
-                self._turns[entry.turn_id].setdefault(entry.seq, entry)
+            for turn_id, new in groupby(entries, attrgetter("turn_id")):
+                self._turns[turn_id] = _together(self._turns.get(turn_id, ()), tuple(new))
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         with self._lock:
-            found = self._turns.get(turn_id, {})
-            return tuple(found[seq] for seq in sorted(found))
+            return self._turns.get(turn_id, ())
 
     def forget(self, turn_id: str) -> int:
         """Strike out a turn's entries; returns how many there were."""
         with self._lock:
-            return len(self._turns.pop(turn_id, {}))
+            return len(self._turns.pop(turn_id, ()))
 
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
-            began = [turn_id for turn_id, entries in self._turns.items() if 0 in entries]
+            began = [turn_id for turn_id, known in self._turns.items() if known[0].seq == 0]
         return tuple(began[::-1][:limit])
+
+
+def _together(known: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """All of them by number; of two with one number, the first stays."""
+    by_number = {entry.seq: entry for entry in reversed((*known, *new))}
+    return tuple([by_number[number] for number in sorted(by_number)])

@@ -53,8 +53,6 @@ class OpenAIAnswer:
 
     def read(self, chunk: dict[str, Any], event: str = "message") -> None:
         """Take in one chunk, or a whole answer."""
-        if self._is_more_text(chunk) and event != "error":
-            return
         self._read_serving(chunk)
         if isinstance(usage := chunk.get("usage"), dict):
             self._usage = usage_of(usage)
@@ -66,6 +64,26 @@ class OpenAIAnswer:
             for choice in choices:
                 if isinstance(choice, dict) and not choice.get("index"):
                     self._read_choice(choice)
+
+    def takes_as_text(self, chunk: dict[str, Any]) -> bool:
+        """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
+        try:
+            (choice,) = chunk["choices"]
+            delta = choice["delta"]
+            text = delta["content"]
+            is_plain = (
+                type(text) is str
+                and self._has_text  # so the serving model is known
+                and len(delta) == 1 + ("role" in delta)
+                and not (choice.get("finish_reason") or choice.get("index"))
+                and chunk.get("model") == self._model
+                and not (chunk.get("usage") or chunk.get("error"))
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False
+        if is_plain and text:
+            self._texts.append(text)
+        return is_plain
 
     def fail(self, kind: FailureKind, rule: str, message: str) -> None:
         """Let it fail for what is none of the provider's own errors; the first failure counts."""
@@ -123,26 +141,6 @@ class OpenAIAnswer:
             yield StreamFailed(failure=self.failure)
         elif finished:
             yield finished
-
-    def _is_more_text(self, chunk: dict[str, Any]) -> bool:
-        """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
-        try:
-            (choice,) = chunk["choices"]
-            delta = choice["delta"]
-            text = delta["content"]
-            is_plain = (
-                type(text) is str
-                and self._has_text  # so the serving model is known
-                and len(delta) == 1 + ("role" in delta)
-                and not (choice.get("finish_reason") or choice.get("index"))
-                and chunk.get("model") == self._model
-                and not (chunk.get("usage") or chunk.get("error"))
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return False
-        if is_plain and text:
-            self._texts.append(text)
-        return is_plain
 
     def _read_serving(self, chunk: dict[str, Any]) -> None:
         model, provider = chunk.get("model"), chunk.get("provider")

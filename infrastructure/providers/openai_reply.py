@@ -115,7 +115,8 @@ class OpenAIReply:
             self._answer.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
             return
         if isinstance(chunk, dict):
-            self._answer.read(chunk, event.event)
+            if event.event == "error" or not self._answer.takes_as_text(chunk):
+                self._answer.read(chunk, event.event)
         elif isinstance(chunk, list):
             self._read_list(chunk)
 

@@ -35,17 +35,19 @@ def messages() -> list[dict[str, str]]:
 
 
 def main(make: Make, *packages: str) -> None:
-    """Run the case that the command line names, and print what it took as JSON.
+    """Run the jobs that the command line names, and print what they took as JSON.
 
-    ``SCRIPT CASE URL MODELS TURNS THREADS``; the models are joined by commas.
+    A job is a case's name, how it is measured, the wall's address, the models, turns and threads.
     """
     if sys.argv[1] == "version":
         print(json.dumps({name: version(name) for name in packages}))
         return
-    case, url, models, turns, threads = sys.argv[1:6]
-    turn = make(url, tuple(models.split(",")), int(threads))
-    measure = {"turns": _turns, "stream": _stream, "threads": _threads}[case]
-    print(json.dumps(measure(turn, int(turns), int(threads))), flush=True)
+    seen = {}
+    for case, way, url, models, turns, threads in json.loads(sys.argv[1]):
+        turn = make(url, tuple(models), threads)
+        measure = {"turns": _turns, "stream": _stream, "threads": _threads}[way]
+        seen[case] = measure(turn, turns, threads)
+    print(json.dumps(seen), flush=True)
     os._exit(0)  # whatever threads of its own a peer still has
 
 

@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install run test test-peers check lint format types arch audit docs soak bench bench-check clean
+.PHONY: help install run test test-peers check lint format types arch audit docs soak bench bench-peers bench-check clean
 
 help:             ## say what each verb does
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -79,18 +79,19 @@ soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	$(BIN)/python -m tests.fuzz.sse --cases 1000000
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
-	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.truncation
-	$(BIN)/python -m benchmarks.watch
-	$(BIN)/python -m benchmarks.stop
-	$(BIN)/python -m benchmarks.discord_bot
-	$(BIN)/python -m benchmarks.fallback
-	$(BIN)/python -m benchmarks.long_stream
-	$(BIN)/python -m benchmarks.connections
-	$(BIN)/python -m benchmarks.many_threads
-	$(BIN)/python -m benchmarks.imports
-	$(BIN)/python -m benchmarks.durable_turn
-	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks
+
+# Each peer has its own environment, since they disagree about their dependencies.
+bench-peers: $(VENV)/.installed   ## the same beside the peers, which it installs from the network
+	@for list in benchmarks/peers/*.txt; do \
+		env=$(VENV)/bench-$$(basename $$list .txt); \
+		test -e $$env/.installed && continue; \
+		echo "installing $$(cat $$list)"; \
+		$(BIN)/python -m venv $$env \
+			&& $$env/bin/python -m pip install --quiet --disable-pip-version-check -r $$list \
+			&& touch $$env/.installed || echo "$$list does not install, and is left out"; \
+	done
+	$(BIN)/python -m benchmarks.peers
 
 bench-check: $(VENV)/.installed   ## calls a turn takes, against the baseline
 	$(BIN)/python -m benchmarks.check

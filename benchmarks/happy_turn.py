@@ -9,6 +9,7 @@ from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.memory.sink import MemorySink
+from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
@@ -38,10 +39,14 @@ class HappyTurn:
         messages: list[dict[str, str]],
         *,
         data_dir: Path,
+        tools: ToolRegistry | None = None,
+        window_tokens: int | None = None,
         **settings: object,
     ) -> None:
+        opened_with = {} if tools is None else {"tools": tools}
         self._kept = Turnkeeper.open(
-            Settings(**({"store": "memory", "data_dir": data_dir, "hold_chars": 0} | settings))
+            Settings(**({"store": "memory", "data_dir": data_dir, "hold_chars": 0} | settings)),
+            **opened_with,
         )
         configure = self._kept.configure
         for number, model in enumerate(models, start=1):
@@ -52,6 +57,7 @@ class HappyTurn:
                 base_url=base_url,
                 model_name=model,
                 trusted=True,
+                num_ctx=window_tokens,
             )
             configure.save_endpoint(SERVER, endpoint)
             configure.add_key(SERVER, f"custom:{number}", f"sk-bench-{number}")

@@ -4,6 +4,8 @@ No environment look-ups, one prepared request sent straight through the adapter,
 come, the body read to its end so that the connection is used again, orjson.
 """
 
+from typing import Any
+
 import orjson
 import requests
 from requests.adapters import HTTPAdapter
@@ -16,7 +18,7 @@ class TunedFloor:
     """A turn by hand: one request, its text."""
 
     def __init__(
-        self, base_url: str, model: str, messages: list[dict[str, str]], *, connections: int = 64
+        self, base_url: str, model: str, messages: list[dict[str, Any]], *, connections: int = 64
     ) -> None:
         self._session = requests.Session()
         self._session.trust_env = False
@@ -61,17 +63,18 @@ class TunedFloor:
     def close(self) -> None:
         self._session.close()
 
+    def _body(self) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "messages": self._messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": 4096,
+        }
+
     def _sent(self) -> requests.Response:
         prepared = self._prepared.copy()
-        body = orjson.dumps(
-            {
-                "model": self._model,
-                "messages": self._messages,
-                "stream": True,
-                "stream_options": {"include_usage": True},
-                "max_tokens": 4096,
-            }
-        )
+        body = orjson.dumps(self._body())
         prepared.body = body
         prepared.headers["Content-Length"] = str(len(body))
         return self._adapter.send(prepared, stream=True, timeout=(10, 120))

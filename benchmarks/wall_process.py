@@ -8,14 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turnkeeper.infrastructure.wall.answer import Answer
+from turnkeeper.infrastructure.wall.answer import Answer, ToolCall
 from turnkeeper.infrastructure.wall.behaviour import Refuse
+from turnkeeper.infrastructure.wall.seen import Seen
 from turnkeeper.infrastructure.wall.server import Wall
+
+CALLS = 10  # of a tool, one by one, by the model of that name
 
 
 @contextmanager
 def walled(tokens: int = 1, gap_s: float = 0.0) -> Iterator[str]:
-    """Its OpenAI-compatible address; models are ``answers``, ``streams`` and ``refuses``."""
+    """Its OpenAI-compatible address; its models are those of `main`."""
     command = [sys.executable, "-m", "benchmarks.wall_process", str(tokens), str(gap_s)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -27,6 +30,15 @@ def walled(tokens: int = 1, gap_s: float = 0.0) -> Iterator[str]:
             process.communicate("")
 
 
+def _calling(seen: Seen) -> Answer:
+    """Asks for one call of a tool after the other, and then answers."""
+    done = sum(message["role"] == "tool" for message in seen.body["messages"])
+    if done == CALLS:
+        return Answer(tokens=("all ", "called"), burst=True)
+    call = ToolCall(name="twice", arguments=('{"number": ', f"{done}}}"), id=f"call_{done}")
+    return Answer(tool_calls=(call,), burst=True)
+
+
 def main() -> None:
     tokens, gap_s = int(sys.argv[1]), float(sys.argv[2])
     words = tuple(f"word{n} " for n in range(tokens))
@@ -34,6 +46,7 @@ def main() -> None:
         wall.script(Answer(tokens=words, burst=True), model="answers")
         wall.script(Answer(tokens=words, gap_s=gap_s), model="streams")
         wall.script(Refuse(status=429, headers=(("Retry-After", "0"),)), model="refuses")
+        wall.script(_calling, model="calls")
         print(wall.base_url, flush=True)
         sys.stdin.read()
 

@@ -91,7 +91,7 @@ def _truncated(seen: Observed) -> int:
 
 def _answered_all_the_same(policy: ContentFilterPolicy) -> Score:
     if policy is ContentFilterPolicy.NEXT:
-        why = "by choice: content_filter=next asks another model; stop lets the refusal stand"
+        why = "content_filter=next asks another model; stop lets the refusal stand"
         return Score(grade=Grade.PARTIAL, why=(why,), by_choice=True)
     return Score(grade=Grade.PARTIAL, why=("the refusal was not passed on",))
 

@@ -159,6 +159,7 @@ FAULTS: tuple[Fault | Outage, ...] = (
         name="silence for 30 s after 40 of 60 tokens, then a close",
         primary=(Stall(after_tokens=40, for_s=30.0, then="close", of=STORY),),
         verdict=_by_fallback(FailureKind.TIMEOUT, takes_back=True),
+        bounds=Bounds(within_s=100.0),
         limits=BRISK,
     ),
     Fault(

@@ -1,15 +1,17 @@
 """The crash test: faults on purpose, and a scorecard of how turns came through them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from turnkeeper.domain.policy import ContentFilterPolicy
+from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import console, dump, json_option, tell
 
 if TYPE_CHECKING:  # imported where they are used, so that help is there at once
+    from turnkeeper.interfaces.crashtest.ground import Ground
     from turnkeeper.interfaces.crashtest.row import Row
 
 COLUMNS = ("verdict", "fault", "dialect", "caller", "provider", "channel", "why")
@@ -51,22 +53,41 @@ def crashtest(  # noqa: PLR0913 - click gives one argument an option
     Ends with 0 if all faults were passed, with 1 if not.
     """
     from turnkeeper.interfaces.crashtest.crash_test import PROFILES, run_all
-    from turnkeeper.interfaces.crashtest.ground import Ground
     from turnkeeper.interfaces.crashtest.plan import Wanted, planned
     from turnkeeper.interfaces.crashtest.report import is_passed
 
-    pace = PROFILES[profile]
-    policy = ContentFilterPolicy(content_filter or "next")
-    show = _shower(as_json)
-    with Ground(speed=pace.speed, content_filter=policy) as ground:
+    pace, show = PROFILES[profile], _shower(as_json)
+    policy = ContentFilterPolicy(content_filter) if content_filter else None
+    with _ground(context.obj, server_id, pace.speed, policy) as ground:
         cells = planned(ground, Wanted(faults=faults, dialects=dialects))
         rows = []
         with _progress(len(cells), as_json) as on_done:
             for row in run_all(cells, pace, on_done=on_done):
                 show(row)
                 rows.append(row)
-        _tell_end(rows, as_json, profile=profile, content_filter=ground.content_filter.value)
+        policy = ground.content_filter
+    about = {"profile": profile, "server": server_id, "content_filter": policy.value}
+    _tell_end(rows, as_json, about)
     context.exit(0 if is_passed(rows) else 1)
+
+
+def _ground(
+    installation: Installation,
+    server_id: str | None,
+    speed: float,
+    policy: ContentFilterPolicy | None,
+) -> "Ground":
+    """The built-in models, or those of a server."""
+    if server_id is None:
+        from turnkeeper.interfaces.crashtest.ground import Ground
+
+        return Ground(speed=speed, content_filter=policy or ContentFilterPolicy.NEXT)
+    from turnkeeper.interfaces.crashtest.own_configuration import own_configuration
+    from turnkeeper.interfaces.crashtest.own_ground import OwnGround
+
+    with installation.container() as container:
+        own = own_configuration(container, server_id)
+    return OwnGround(own, speed=speed, content_filter=policy)
 
 
 def _shower(as_json: bool) -> Callable[["Row"], None]:
@@ -80,7 +101,7 @@ def _shower(as_json: bool) -> Callable[["Row"], None]:
     return lambda row: tell(_line(row))
 
 
-def _tell_end(rows: Sequence["Row"], as_json: bool, **about: str) -> None:
+def _tell_end(rows: Sequence["Row"], as_json: bool, about: Mapping[str, object]) -> None:
     from turnkeeper.interfaces.crashtest.report import counts_of, summary_to_json
 
     if as_json:

@@ -70,16 +70,28 @@ def score(fault: Fault, seen: Observed, policy: ContentFilterPolicy) -> Score:
         broken = tuple(_broken(fault, seen))
         return Score(grade=Grade.PARTIAL if broken else Grade.PASS, why=broken)
     if caller.answered_by is None:
-        return Score(grade=Grade.SAFE, why=("nobody answered, and that was said",))
+        return Score(grade=Grade.SAFE, why=(_said_honestly(seen),))
     if expected.answered_by is None:
         return _answered_all_the_same(policy)
     who = f"answered by the {caller.answered_by}, not by the {expected.answered_by}"
     return Score(grade=Grade.PARTIAL, why=(who,))
 
 
+def _said_honestly(seen: Observed) -> str:
+    said = "nobody answered, and that was said"
+    parts = _truncated(seen)
+    return f"{said} below {parts} messages of what broke off" if parts else said
+
+
+def _truncated(seen: Observed) -> int:
+    """How many messages are no whole answer, those aside that could not be deleted."""
+    channel = seen.channel
+    return sum(text not in TEXTS.values() for text in channel.said) - channel.stuck
+
+
 def _answered_all_the_same(policy: ContentFilterPolicy) -> Score:
     if policy is ContentFilterPolicy.NEXT:
-        why = "by choice: content_filter=next asks another model; stop lets the refusal stand"
+        why = "content_filter=next asks another model; stop lets the refusal stand"
         return Score(grade=Grade.PARTIAL, why=(why,), by_choice=True)
     return Score(grade=Grade.PARTIAL, why=("the refusal was not passed on",))
 
@@ -109,14 +121,14 @@ def hard_lies_of(seen: Observed) -> Iterator[str]:
 
 
 def lies_of(seen: Observed) -> Iterator[str]:
-    """The same, and also: pass a part off as the whole, leave it there, or say nothing."""
+    """The same, and also: pass a part off as the whole, or beside it, or say nothing."""
     if hard := tuple(hard_lies_of(seen)):
         yield from hard
         return
     caller, channel = seen.caller, seen.channel
     whole = TEXTS[caller.answered_by]
-    cut = sum(text not in TEXTS.values() for text in channel.said) - channel.stuck
-    if cut > 0:
+    cut = _truncated(seen)
+    if cut > 0 and caller.status is not TurnStatus.ERROR:
         yield f"{cut} truncated messages stand in the channel"
     is_answer = caller.status is TurnStatus.COMPLETED and bool(whole)
     if is_answer and (caller.text != whole or channel.said[channel.stuck :] != (whole,)):
@@ -140,6 +152,8 @@ def _broken(fault: Fault, seen: Observed) -> Iterator[str]:
         yield "a request was not smaller than the one before"
     if bounds.exact_usage and caller.used_tokens != _USED:
         yield f"the usage is {caller.used_tokens}, not the fallback's {_USED}"
+    if parts := _truncated(seen):
+        yield f"{parts} messages stand beside what was said"
     if caller.answered_by is None and not _passes_on(fault, caller.failures):
         yield "the reason was not passed on"
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from sqlalchemy import Engine, text
 
+from turnkeeper.infrastructure.postgres.engine import connected
+from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.crashtest.discord_faults import FAULTS as DISCORD_FAULTS
 from turnkeeper.interfaces.crashtest.store_faults import FAULTS as STORE_FAULTS
@@ -16,6 +19,7 @@ from turnkeeper.interfaces.crashtest.ways import WAYS
 
 PROFILE = "full" if os.environ.get("TURNKEEPER_SOAK") == "1" else "fast"
 DIALECTS = [way.name for way in WAYS]
+CANARY = "sk-canary-0123456789abcdef"
 N_A = {("S11", "google"), ("S11", "anthropic")}
 
 
@@ -172,3 +176,53 @@ def test_the_environment_changes_nothing_of_the_built_in_settings(tmp_path: Path
 
     assert result.exit_code == 0, result.output
     assert not (tmp_path / "data").exists()
+
+
+# ── somebody's own configuration ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.postgres
+def test_a_server_is_tested_as_it_is_set_up_and_left_as_it_was(
+    database: Engine, database_url: str, tmp_path: Path
+) -> None:
+    before = ("--data-dir", str(tmp_path), "--database-url", database_url)
+
+    def turnkeeper(*arguments: str, typed: str = "") -> Result:
+        return CliRunner().invoke(program, [*before, *arguments], input=typed)
+
+    for model in ("mistral:one", "google:two"):
+        turnkeeper("model", "add", model)
+    turnkeeper("model", "use", "mistral:one")
+    turnkeeper("key", "add", "mistral", typed=f"{CANARY}\n")
+    saved = rows_in(database)
+
+    alone = turnkeeper("crashtest", "--server", "local", "--fault", "S08", "--json")
+    unchanged = rows_in(database)
+    turnkeeper("fallback", "set", "google:two")
+    chained = turnkeeper("crashtest", "--server", "local", "--fault", "S08", "--json")
+
+    row, summary = lines_of(alone)
+    assert (row["dialect"], row["verdict"], alone.exit_code) == ("mistral", "safe", 1)
+    assert (summary["server"], summary["passed"]) == ("local", False)
+    row, summary = lines_of(chained)
+    assert (row["dialect"], row["verdict"], chained.exit_code) == ("mistral", "pass", 0)
+    assert saved == unchanged
+    assert CANARY not in alone.output + chained.output
+
+
+@pytest.mark.postgres
+def test_a_server_that_has_set_nothing_is_told_so(database_url: str, tmp_path: Path) -> None:
+    before = ("--data-dir", str(tmp_path), "--database-url", database_url)
+
+    result = CliRunner().invoke(program, [*before, "crashtest", "--server", "nobody"])
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("turnkeeper: server nobody has no model")
+
+
+def rows_in(database: Engine) -> dict[str, list[str]]:
+    with connected(database) as connection:
+        return {
+            name: [row[0] for row in connection.execute(text(f"SELECT t::text FROM {name} t"))]
+            for name in metadata.tables
+        }

@@ -13,7 +13,8 @@ from turnkeeper.domain.policy import TimeLimits
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import Finished, FinishReason, StreamEvent, StreamFailed, TextDelta
 from turnkeeper.infrastructure.memory.sink import MemorySink
-from turnkeeper.infrastructure.wall.fault import Fault, Outage
+from turnkeeper.infrastructure.wall.behaviour import CommentsOnly
+from turnkeeper.infrastructure.wall.fault import Bounds, Fault, Outage, Verdict
 from turnkeeper.infrastructure.wall.faults import FAULTS
 from turnkeeper.interfaces.crashtest import provider_faults
 from turnkeeper.interfaces.crashtest.ground import BuiltInStreet, Ground
@@ -167,3 +168,19 @@ def test_an_error_of_which_nobody_is_told_is_a_fail() -> None:
         seen = ground.watch.observed(house, MutePlace())
 
     assert score(fault, seen, ground.content_filter).grade is Grade.FAIL
+
+
+def test_a_new_fault_is_a_few_lines_and_met_like_any_other() -> None:
+    fault = Fault(
+        id="S17",
+        name="comments and no answer",
+        primary=(CommentsOnly(every_s=5.0),),
+        verdict=Verdict(answered_by="fallback", fallback_calls=1),
+        bounds=Bounds(within_s=60.0),
+    )
+    with Ground(speed=SPEED) as ground:
+        got, seen = provider_faults.met(ground, fault, "anthropic")
+
+    assert got == Score(grade=Grade.PASS)
+    assert seen is not None
+    assert len(seen.provider.primary) == 1

@@ -125,9 +125,6 @@ LIES = {
     "a part left beside the answer": replace(
         answered("fallback"), channel=Channel(said=(PART, TEXTS["fallback"]))
     ),
-    "a part left beside the error": replace(
-        refused(FailureKind.NETWORK), channel=Channel(said=(PART,), errors=1)
-    ),
     "the answer twice": replace(
         answered("fallback"), channel=Channel(said=(TEXTS["fallback"],) * 2)
     ),
@@ -151,6 +148,21 @@ def test_a_lie_is_a_fail(seen: Observed) -> None:
 
     assert (got.grade, got.counts_as_passed) == (Grade.FAIL, False)
     assert got.why
+
+
+def test_a_part_above_an_honest_error_is_safe() -> None:
+    seen = replace(refused(FailureKind.NETWORK), channel=Channel(said=(PART,), errors=1))
+
+    got = score(BY_ID["S08"], seen, NEXT)
+
+    assert got.grade is Grade.SAFE
+    assert got.why == ("nobody answered, and that was said below 1 messages of what broke off",)
+
+
+def test_a_part_above_a_refusal_is_partial() -> None:
+    seen = replace(refused(FailureKind.CONTENT_FILTER), channel=Channel(said=(PART,), errors=1))
+
+    assert score(BY_ID["S13"], seen, STOP).grade is Grade.PARTIAL
 
 
 def test_what_is_stuck_by_no_fault_of_the_turn_is_no_lie() -> None:

@@ -74,8 +74,9 @@ soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 	TURNKEEPER_SOAK=1 $(BIN)/pytest -q --timeout 3600 tests/domain/test_steps_properties.py \
 		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py \
 		tests/acceptance/test_no_leaks.py \
-		tests/fuzz
+		tests/fuzz tests/chaos
 	$(BIN)/python -m tests.fuzz.sse --cases 1000000
+	$(BIN)/python -m tests.chaos.soak --turns 10000 --processes 4
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks.run

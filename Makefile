@@ -75,8 +75,9 @@ soak: $(VENV)/.installed-dev      ## the long forms of the property tests
 		tests/domain/test_planted_faults.py tests/acceptance/test_shell_state_machine.py \
 		tests/acceptance/test_no_leaks.py \
 		tests/interfaces/test_cli_crashtest.py \
-		tests/fuzz
+		tests/fuzz tests/chaos
 	$(BIN)/python -m tests.fuzz.sse --cases 1000000
+	$(BIN)/python -m tests.chaos.soak --turns 10000 --processes 4
 
 bench: $(VENV)/.installed         ## ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks

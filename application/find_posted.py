@@ -1,7 +1,7 @@
 """Which messages of a channel are those whose ids a dead turn did not live to write."""
 
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from turnkeeper.application.ports.channel_reader import PostedMessage
 from turnkeeper.application.ports.ledger import Intent, IntentState
@@ -64,6 +64,17 @@ def find_posted(
     return Found(messages=tuple(found.items()), unsure=tuple(unsure), absent=absent)
 
 
+def span(left: Left, orphan: Orphan) -> tuple[datetime, datetime]:
+    """From when to when its message may have been posted.
+
+    An intent that was kept on its machine has that machine's time; if that is not within the
+    turn's, the clock had jumped, and all of the turn's time counts.
+    """
+    if orphan.opened_at - SKEW <= left.written_at <= orphan.now + SKEW:
+        return left.written_at - SKEW, max(orphan.alive_until, left.written_at + POST) + SKEW
+    return orphan.opened_at - SKEW, orphan.now + SKEW
+
+
 def _fitting(
     left: Left,
     orphan: Orphan,
@@ -72,12 +83,12 @@ def _fitting(
     taken: set[str | None],
 ) -> list[PostedMessage]:
     """Those that say just that first, then those that have grown from it."""
-    latest = max(orphan.alive_until, left.written_at + POST) + SKEW
+    earliest, latest = span(left, orphan)
     there = [
         message
         for message in messages
         if message.message_id not in taken
-        and left.written_at - SKEW <= message.posted_at <= latest
+        and earliest <= message.posted_at <= latest
         and is_by(left.intent, message, own_id)
     ]
     exact = [message for message in there if says(left.intent, message.text)]

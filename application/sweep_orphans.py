@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from turnkeeper.application.find_posted import SKEW, Found, find_posted
+from turnkeeper.application.find_posted import Found, find_posted, span
 from turnkeeper.application.idle_keys import idle_keys
 from turnkeeper.application.ports.channel_reader import ChannelReader, Place
 from turnkeeper.application.ports.journal import Journal
@@ -167,7 +167,7 @@ class SweepOrphans:
                 self._take_back(place, message.message_id, message.webhook_id, finds)
 
     def _found(self, orphan: Orphan, place: Place, lost: tuple[Left, ...]) -> Found:
-        since = min(left.written_at for left in lost) - SKEW
+        since = min(span(left, orphan)[0] for left in lost)
         # The messages first: whatever is there by then has its intent written.
         messages = self._reader.messages_since(place, since)
         others = tuple(

@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+import pytest
 from builders import NOON, SERVER
 from contracts.stores import an_intent
 
@@ -66,7 +67,7 @@ def found(
         claim_no=1,
         opened_at=NOON,
         alive_until=NOON + timedelta(seconds=100),
-        now=NOON + timedelta(seconds=200),
+        now=NOON + timedelta(seconds=1000),
         left=(*lost, *also_left),
     )
     return find_posted(orphan, lost, messages, others, own_id=BOT)
@@ -176,3 +177,17 @@ def test_another_turns_other_text_hides_nothing() -> None:
     other = intended("Good morning", "o1", turn_id="t2")
 
     assert ids(found((intended("Hello"),), message("Hello"), others=(other,))) == {"i1": "m1"}
+
+
+DAY_S = 86_400.0
+
+
+@pytest.mark.parametrize("jump_s", [DAY_S, -DAY_S])
+def test_an_intent_of_a_clock_that_had_jumped_is_looked_for_in_all_of_the_turns_time(
+    jump_s: float,
+) -> None:
+    lost = (intended("Hello.", at_s=jump_s),)
+
+    result = found(lost, message("Hello.", "m0", at_s=-60.0), message("Hello.", "m1", at_s=150.0))
+
+    assert ids(result) == {"i1": "m1"}

@@ -29,6 +29,7 @@ WEIGHED_FROM = 1500
 """A process that ran fewer turns is not judged by its growth."""
 LONG_OUTAGE_FROM = 5000
 LONG_OUTAGE_S = 75.0
+"""Longer than a turn may go without a sign of life; early, as it belongs to what warms up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,7 @@ def _struck(asked: Play, crew: Crew, store: BeatenStore) -> bool:
     """Deal all blows at their times; False if turns hang."""
     dealt = list(blows(asked.seed, asked.turns, each=asked.blow_each)) if asked.blow_each else []
     if asked.turns >= LONG_OUTAGE_FROM:
-        dealt.append(Blow(at=asked.turns // 2, kind="stopped", for_s=LONG_OUTAGE_S))
+        dealt.append(Blow(at=asked.turns // 6, kind="stopped", for_s=LONG_OUTAGE_S))
     for number, blow in enumerate(sorted(dealt, key=lambda one: one.at)):
         if not crew.await_count(blow.at, stalled_s=STALLED_S):
             return False

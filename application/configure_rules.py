@@ -41,6 +41,18 @@ class ConfigureRules(ConfigureServer):
         with self._ports.changing:
             return self._save_server(replace(self.server(server_id), content_filter=policy))
 
+    def switch_tool(self, server_id: str, name: str, on: bool) -> ServerSettings:
+        """Let models call a tool in a server's turns, or not.
+
+        It holds for turns that members pay for as well, unless the server's models may not follow
+        them: such turns ask nothing of the server. The name need not be known here: tools are the
+        host's.
+        """
+        with self._ports.changing:
+            settings = self.server(server_id)
+            off = set(settings.tools_off) - {name} if on else {*settings.tools_off, name}
+            return self._save_server(replace(settings, tools_off=tuple(sorted(off))))
+
     def set_sampling(
         self, server_id: str, sampling: Sampling, provider: str | None = None
     ) -> ServerSettings:

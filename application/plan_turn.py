@@ -59,12 +59,14 @@ class Planned:
         opened: The admission, the resting models and the turn's epoch.
         resting: Numbers of the attempts whose model rests.
         content_filter: What is done when a provider refuses the content.
+        tools_off: The tools that the server has switched off, by name.
     """
 
     plan: Plan
     opened: Opened
     resting: frozenset[int]
     content_filter: ContentFilterPolicy
+    tools_off: tuple[str, ...] = ()
 
 
 @frozen
@@ -75,6 +77,7 @@ class _Draft:
     owners: tuple[Owner, ...]
     admission: AdmissionCheck | None
     content_filter: ContentFilterPolicy
+    tools_off: tuple[str, ...] = ()
     asks_server: bool = False
     refusal: Refused | None = None
 
@@ -135,18 +138,24 @@ class PlanTurn:
         return self._server(request, turn_id, override)
 
     def _planned(self, draft: _Draft, opened: Opened, request: TurnRequest) -> Planned:
-        plan, content_filter = draft.plan, draft.content_filter
+        plan, content_filter, tools_off = draft.plan, draft.content_filter, draft.tools_off
         if draft.refusal is not None and isinstance(opened.admission, Granted):
             opened = replace(opened, admission=draft.refusal)
         if draft.asks_server:
             server = self._known.server(request.server_id)
             plan = replace(plan, server_route=lends(server))
-            content_filter = server.content_filter
+            content_filter, tools_off = server.content_filter, server.tools_off
         plan = self.transformed(plan, request)
         resting = frozenset(
             attempt.number for attempt in plan.attempts if attempt.rest_scope in opened.resting
         )
-        return Planned(plan=plan, opened=opened, resting=resting, content_filter=content_filter)
+        return Planned(
+            plan=plan,
+            opened=opened,
+            resting=resting,
+            content_filter=content_filter,
+            tools_off=tools_off,
+        )
 
     def _give_up(self, request: TurnRequest, turn_id: str, opened: Opened) -> None:
         """A turn that was opened and cannot be planned holds nothing."""
@@ -197,6 +206,7 @@ class PlanTurn:
             else (request.server,),
             admission=None if own_keys else admission_check(request, server, turn_id),
             content_filter=server.content_filter,
+            tools_off=server.tools_off,
             refusal=Refused(kind=RefusalKind.MEMBER_KEYS) if own_keys else None,
         )
 

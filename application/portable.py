@@ -68,6 +68,7 @@ class PortableServer:
     channels: tuple[PortableChannel, ...] = ()
     personas: tuple[PortablePersona, ...] = ()
     providers: tuple[PortableProvider, ...] = ()
+    tools_off: tuple[str, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
     models: tuple[Model, ...] = ()
 
@@ -117,6 +118,7 @@ def portable_server(settings: ServerSettings, endpoints: tuple[Endpoint, ...]) -
             PortableProvider(provider=row.provider, sampling=row.sampling)
             for row in settings.providers
         ),
+        tools_off=settings.tools_off,
         endpoints=endpoints,
     )
 

@@ -107,6 +107,7 @@ class ReadPortable:
                 SavedProvider(provider=name, sampling=self._sampling(place, row.sampling))
                 for place, name, row in self._rows(portable.providers)
             ),
+            tools_off=tuple(sorted(set(portable.tools_off))),
         )
 
     def _user(self, portable: PortableUser) -> PersonalSettings:

@@ -91,6 +91,7 @@ class RunGenerationTurn:
             return self._end.crashed(error, stage, None, Nothing())
         if isinstance(planned, AlreadyEnded):
             return self._end.again(planned.result, stage)
+        stage = replace(stage, request=stage.request.without_tools(planned.tools_off))
         perform = PerformStep(self._tools, stage, planned.opened)
         try:
             state, finish = self._steps(self._begin(planned, stage), perform)

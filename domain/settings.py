@@ -69,6 +69,7 @@ class ServerSettings:
         channel_models: Pairs of channel id and the model used there.
         channel_cooldowns: Pairs of channel id and the cooldown that replaces the server's.
         providers: What it saved for its providers.
+        tools_off: The tools that no model may call where the server's models may answer, by name.
     """
 
     server_id: str
@@ -85,6 +86,7 @@ class ServerSettings:
     channel_models: tuple[tuple[str, Model], ...] = ()
     channel_cooldowns: tuple[tuple[str, CooldownRule], ...] = ()
     providers: tuple[SavedProvider, ...] = ()
+    tools_off: tuple[str, ...] = ()
 
 
 @frozen

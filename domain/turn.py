@@ -89,6 +89,14 @@ class TurnRequest:
             return self
         return replace(self, conversation=replace(told, tools=tools))
 
+    def without_tools(self, names: tuple[str, ...]) -> "TurnRequest":
+        """The request with none of these tools."""
+        told = self.conversation
+        tools = tuple(tool for tool in told.tools if tool.name not in names)
+        if tools == told.tools:
+            return self
+        return replace(self, conversation=replace(told, tools=tools))
+
     @property
     def server(self) -> Owner:
         """The server as an owner of keys and settings."""

@@ -6,10 +6,16 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
+from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.turn import TurnRequest
+from turnkeeper.infrastructure.memory.sink import MemorySink
+from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.infrastructure.wall.answer import Answer
 from turnkeeper.infrastructure.wall.seen import Seen
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.cli.program import program
+from turnkeeper.interfaces.settings import Settings
+from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
 PROVIDER = "openrouter"
 
@@ -18,9 +24,13 @@ class Commands:
     """Runs commands; a traceback or a key in what one prints is an error."""
 
     def __init__(self, database_url: str, folder: Path, wall: Wall | None = None) -> None:
+        base_urls = {PROVIDER: wall.base_url} if wall else {}
+        self.settings = Settings(
+            database_url=database_url, data_dir=folder, base_urls=base_urls, live_limits=False
+        )
         self._before = ("--data-dir", str(folder), "--database-url", database_url)
         self._environ = {
-            "TURNKEEPER_BASE_URLS": json.dumps({PROVIDER: wall.base_url} if wall else {}),
+            "TURNKEEPER_BASE_URLS": json.dumps(base_urls),
             "TURNKEEPER_LIVE_LIMITS": "false",
         }
 
@@ -89,6 +99,15 @@ class Town:
     def body(self, *options: str) -> dict[str, Any]:
         """The body of the last request of one turn."""
         return dict(self.requests(*options)[-1].body)
+
+    def offered(self) -> list[str]:
+        """The tools that the host's models are told of; the command line has none of its own."""
+        tools = ToolRegistry()
+        for name in ("lamp", "log"):
+            tools.add(lambda: None, name=name, description="A tool.")
+        with Turnkeeper.open(self.run.settings, tools=tools) as keeper:
+            keeper.run(TurnRequest(conversation=Conversation.of("Hi")), MemorySink())
+        return [tool["function"]["name"] for tool in self.wall.seen[-1].body.get("tools", [])]
 
     def two(self, *options: str) -> list[str]:
         """How two turns end, one after the other."""

@@ -142,6 +142,7 @@ def servers(draw: st.DrawFn, owner: Owner) -> Wanted:
             SavedProvider(provider=name, sampling=draw(samplings))
             for name in sorted(draw(st.sets(st.sampled_from(PROVIDERS), max_size=2)))
         ),
+        tools_off=tuple(sorted(draw(st.sets(names, max_size=2)))),
     )
     return Wanted(settings=settings, models=there, endpoints=places)
 

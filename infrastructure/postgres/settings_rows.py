@@ -100,6 +100,7 @@ def server_row(
         "channel_cooldowns": [
             [name, _cooldown_json(rule)] for name, rule in settings.channel_cooldowns
         ],
+        "tools_off": list(settings.tools_off),
     }
 
 
@@ -122,6 +123,7 @@ def server_of(server_id: str, row: Row, known: Known) -> ServerSettings:
             (name, _cooldown_of(rule)) for name, rule in row["channel_cooldowns"]
         ),
         providers=_providers_of(row, known),
+        tools_off=tuple(row["tools_off"]),
     )
 
 

@@ -75,6 +75,7 @@ owner_settings = Table(
     Column("persona_models", Json, nullable=False, server_default=NO_ITEMS),
     Column("channel_models", Json, nullable=False, server_default=NO_ITEMS),
     Column("channel_cooldowns", Json, nullable=False, server_default=NO_ITEMS),
+    Column("tools_off", Json, nullable=False, server_default=NO_ITEMS),
     Column("server_fallback", Boolean, nullable=False, server_default=true()),
     Column("changed_at", Instant, nullable=False, server_default=func.now()),
 )

@@ -36,6 +36,7 @@ from turnkeeper.interfaces.cli.run import run
 from turnkeeper.interfaces.cli.secrets import secrets
 from turnkeeper.interfaces.cli.servers import server
 from turnkeeper.interfaces.cli.sweep import sweep
+from turnkeeper.interfaces.cli.tools import tool
 from turnkeeper.interfaces.cli.transfer import export_settings, import_settings
 from turnkeeper.interfaces.cli.turns import turns
 from turnkeeper.interfaces.cli.users import user
@@ -101,6 +102,7 @@ SETTINGS = (
     cooldown,
     channel,
     persona,
+    tool,
     export_settings,
     import_settings,
 )

@@ -293,6 +293,16 @@ CASES = (
         before=False,
         after=True,
     ),
+    Case(
+        of="ServerSettings.tools_off",
+        set=("tool", "off", "lamp"),
+        place=("tools_off",),
+        value=["lamp"],
+        sees=lambda town: town.offered(),
+        before=["lamp", "log"],
+        after=["log"],
+        unset=("tool", "on", "lamp"),
+    ),
     # ── what requests set ───────────────────────────────────────────────────────────────────
     Case(
         of="ServerSettings.sampling",

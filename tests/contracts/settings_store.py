@@ -49,6 +49,7 @@ class SettingsStoreContract:
                 SavedProvider(provider="other", sampling=Sampling(top_k=3)),
                 SavedProvider(provider="wall"),
             ),
+            tools_off=("search", "weather"),
         )
 
         read = settings.save_server(saved, ref(mine), ref(BETA), primary=ref(ALPHA))

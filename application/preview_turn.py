@@ -9,9 +9,15 @@ from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.turn_store import Opening
 from turnkeeper.application.saved_pools import chosen_of
-from turnkeeper.domain.admission import Admission, AdmissionCheck
+from turnkeeper.application.turn_preview import (
+    AttemptOutlook,
+    KeyOutlook,
+    RouteOutlook,
+    TurnPreview,
+)
+from turnkeeper.domain.admission import AdmissionCheck
 from turnkeeper.domain.frozen import frozen, replace
-from turnkeeper.domain.key_condition import KeyCondition, condition_of
+from turnkeeper.domain.key_condition import condition_of
 from turnkeeper.domain.owner import Owner, OwnerKind, Route
 from turnkeeper.domain.plan import Attempt, Plan, ServerRoute
 from turnkeeper.domain.planning import (
@@ -30,74 +36,6 @@ from turnkeeper.domain.turn import TurnRequest
 
 NOBODYS = "preview"
 """The turn's id in what is asked; no turn is opened under it."""
-
-
-@frozen
-class KeyOutlook:
-    """A key of an attempt's pool.
-
-    Attributes:
-        saved: The key as it may be shown.
-        condition: How it stands for the attempt's model.
-        is_next: Whether it would be lent first.
-    """
-
-    saved: SavedKey
-    condition: KeyCondition
-    is_next: bool = False
-
-
-@frozen
-class AttemptOutlook:
-    """An attempt, and whether it could run.
-
-    Attributes:
-        attempt: As planned.
-        keys: The keys of its pool; none where it needs none.
-        rests_until: Its model rests, and so comes last, until then; None if it does not.
-        obstacle: Why it would be passed over now; empty if it would run.
-        back_at: When a key is there again, where that is the obstacle; None if nobody knows.
-    """
-
-    attempt: Attempt
-    keys: tuple[KeyOutlook, ...] = ()
-    rests_until: datetime | None = None
-    obstacle: str = ""
-    back_at: datetime | None = None
-
-
-@frozen
-class RouteOutlook:
-    """One route.
-
-    Attributes:
-        route: Whose credentials would pay.
-        attempts: In the order of their slots; resting ones are tried after the others.
-        is_randomized: A random one of them leads each turn, whatever the order here.
-        admission: What the rules say; Granted on personal credentials.
-        check: What it asks of the server's rules, or None.
-        withheld: Why the route is not taken; empty where it is.
-    """
-
-    route: Route
-    attempts: tuple[AttemptOutlook, ...] = ()
-    is_randomized: bool = False
-    admission: Admission | None = None
-    check: AdmissionCheck | None = None
-    withheld: str = ""
-
-
-@frozen
-class TurnPreview:
-    """What a turn would do.
-
-    Attributes:
-        standing: How things stand.
-        routes: The planned one, then the one that may follow it or why it may not.
-    """
-
-    standing: Standing
-    routes: tuple[RouteOutlook, ...]
 
 
 class PreviewTurn:

@@ -22,7 +22,7 @@ class KeyView:
     Attributes:
         saved: The key as it may be shown.
         condition: How it stands.
-        same_as: The same key, saved once more: pairs of owner, provider and id in a text.
+        same_as: Where the same key is saved once more, such as ``key 3 (user:ann, openai)``.
         is_never_used: It was never lent.
         is_refused_repeatedly: It has failed again and again since its last success, or was refused.
     """
@@ -40,8 +40,9 @@ class PoolView:
 
     Attributes:
         keys: Each key.
-        is_dry: No key can be lent now.
+        is_dry: No key can be lent now, for whatever model.
         back_at: When a dry pool has a key again; None if not by itself.
+        dry_for: Pairs of a model for which alone it is dry, and when that ends.
     """
 
     owner: Owner
@@ -49,6 +50,7 @@ class PoolView:
     keys: tuple[KeyView, ...]
     is_dry: bool = False
     back_at: datetime | None = None
+    dry_for: tuple[tuple[str, datetime | None], ...] = ()
 
 
 @frozen
@@ -109,7 +111,21 @@ def _view(one: SavedKey, now: datetime, twins: dict[str, list[SavedKey]]) -> Key
 
 
 def _pool(owner: Owner, provider: str, views: tuple[KeyView, ...], now: datetime) -> PoolView:
-    chosen = chosen_of((view.saved for view in views), model="", now=now)
-    if isinstance(chosen, Chosen):
-        return PoolView(owner=owner, provider=provider, keys=views)
-    return PoolView(owner=owner, provider=provider, keys=views, is_dry=True, back_at=chosen.next_at)
+    saved = tuple(view.saved for view in views)
+    chosen = chosen_of(saved, model="", now=now)
+    is_dry = isinstance(chosen, NothingFree)
+    return PoolView(
+        owner=owner,
+        provider=provider,
+        keys=views,
+        is_dry=is_dry,
+        back_at=chosen.next_at if isinstance(chosen, NothingFree) else None,
+        dry_for=() if is_dry else _dry_for(saved, now),
+    )
+
+
+def _dry_for(saved: tuple[SavedKey, ...], now: datetime) -> tuple[tuple[str, datetime | None], ...]:
+    models = {rest.model for one in saved for rest in one.key.health.model_rests}
+    models |= {model for one in saved if (model := one.key.health.rest_model) is not None}
+    tried = ((model, chosen_of(saved, model=model, now=now)) for model in sorted(models))
+    return tuple((model, none.next_at) for model, none in tried if isinstance(none, NothingFree))

@@ -8,6 +8,7 @@ from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.turn_store import Closing, TurnStore
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.domain.events import Entry
+from turnkeeper.domain.frozen import replace
 
 MAX_WAITING = 10_000
 
@@ -16,17 +17,30 @@ class SettleTurn:
     """Closes turns in the store; what cannot be written now is written later.
 
     Safe to use from several threads: a deque's ends are.
+
+    Args:
+        keep_text: Whether results are kept with what people, models and tools wrote.
     """
 
-    def __init__(self, *, turns: TurnStore, journal: Journal, spool: Spool = NoSpool()) -> None:
+    def __init__(
+        self,
+        *,
+        turns: TurnStore,
+        journal: Journal,
+        spool: Spool = NoSpool(),
+        keep_text: bool = False,
+    ) -> None:
         self._turns = turns
         self._journal = journal
         self._spool = spool
+        self._keep_text = keep_text
         self._waiting: deque[Closing] = deque(maxlen=MAX_WAITING)
         self._late: deque[Entry] = deque(maxlen=MAX_WAITING)
 
     def __call__(self, closing: Closing) -> str | None:
         """Write a turn's end; returns why it has to wait, or None."""
+        if not self._keep_text:
+            closing = replace(closing, result=closing.result.without_texts())
         self._waiting.append(closing)
         cause = self.flush()
         if cause is not None and any(one is closing for one in tuple(self._waiting)):

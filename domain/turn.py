@@ -218,6 +218,17 @@ class TurnResult:
         """What was said, possibly nothing."""
         return "\n".join(response.text for response in self.persona_responses)
 
+    def without_texts(self) -> "TurnResult":
+        """The same, without what people, models and tools wrote; what failed is still said."""
+        log = self.thought_log
+        return replace(
+            self,
+            stream_results=tuple(replace(one, text="") for one in self.stream_results),
+            persona_responses=tuple(replace(one, text="") for one in self.persona_responses),
+            thought_log=log and replace(log, summary=None, raw=None, fetched_content=None),
+            delivered=tuple(replace(one, text="") for one in self.delivered),
+        )
+
     @property
     def was_rescued(self) -> bool:
         """Whether it was answered after something had failed."""

@@ -200,7 +200,13 @@ class Container(DeclarativeContainer):
         spool=spool,
     )
     conclude = ThreadSafeSingleton(ConcludeTurn, catalogue=catalogue, clock=clock)
-    settle = ThreadSafeSingleton(SettleTurn, turns=turns, journal=journal, spool=spool)
+    settle = ThreadSafeSingleton(
+        SettleTurn,
+        turns=turns,
+        journal=journal,
+        spool=spool,
+        keep_text=settings.provided.keep_text,
+    )
     end = ThreadSafeSingleton(EndTurn, conclude=conclude, settle=settle)
     rules = ThreadSafeSingleton(
         TurnRules,

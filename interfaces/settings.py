@@ -81,6 +81,8 @@ class Settings(BaseSettings):
         capture_details: Whether a `<details>` block is kept back, like a thought.
         most_messages: So many messages of an answer are posted, and then it ends; 0 is no limit.
         dedupe_from: A piece of so many characters that came twice is taken once; None takes all.
+        keep_text: Whether the store keeps what was answered with each turn; else a turn that is
+            run a second time comes back without its text.
         app_site: The address of the app that a gateway counts the calls for; None for none.
         app_title: Its name.
         master_secrets: What seals the saved keys (TURNKEEPER_SECRET_V1 and so on); None for
@@ -124,6 +126,7 @@ class Settings(BaseSettings):
     metrics: bool = False
     discord_token: str | None = Field(default=None, repr=False, validation_alias="DISCORD_TOKEN")
     discord_url: str | None = None
+    keep_text: bool = False
     app_site: str | None = None
     app_title: str = "turnkeeper"
     master_secrets: MasterSecrets | None = Field(default=None, repr=False)

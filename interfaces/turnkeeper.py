@@ -82,6 +82,9 @@ class Turnkeeper:
     ) -> TurnResult:
         """Run one turn to its end, on this thread.
 
+        A turn that was run before (of the same trigger, persona and retry) ends as it did then;
+        its text comes back only where `keep_text` is set.
+
         Args:
             on_event: Called with each event as it happens, from several threads.
             turn_id: The id to run it under; a new one if None.

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from turnkeeper.application.preview_turn import (
+from turnkeeper.application.turn_preview import (
     AttemptOutlook,
     KeyOutlook,
     RouteOutlook,

@@ -55,11 +55,16 @@ def _tell(seen: PoolsSeen) -> None:
 
 
 def _in_words(pool: PoolView, now: datetime) -> str:
-    if not pool.is_dry:
-        return "a key can be lent"
-    if pool.back_at is None:
-        return "dry, and no key comes back by itself"
-    return f"dry; the next key is back at {until(pool.back_at, now)}"
+    if pool.is_dry:
+        return f"dry; {_back(pool.back_at, now)}"
+    dry = [f"dry for {model}; {_back(back_at, now)}" for model, back_at in pool.dry_for]
+    return "; ".join(dry) or "a key can be lent"
+
+
+def _back(back_at: datetime | None, now: datetime) -> str:
+    if back_at is None:
+        return "no key comes back by itself"
+    return f"the next key is back at {until(back_at, now)}"
 
 
 def in_words(condition: KeyCondition) -> str:
@@ -112,6 +117,7 @@ def _as_data(pool: PoolView) -> dict[str, Any]:
         "provider": pool.provider,
         "is_dry": pool.is_dry,
         "back_at": iso(pool.back_at),
+        "dry_for": {model: iso(back_at) for model, back_at in pool.dry_for},
         "keys": [_key_as_data(view) for view in pool.keys],
     }
 

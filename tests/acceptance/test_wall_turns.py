@@ -299,7 +299,7 @@ def test_the_journal_of_a_turn_can_be_read_back(keeper: Callable[..., Keeper]) -
 
 
 def test_the_same_turn_is_run_once(keeper: Callable[..., Keeper]) -> None:
-    turn = keeper()
+    turn = keeper(keep_text=True)
     script(turn, WHOLE)
     request = a_request(trigger_id="message-1")
 
@@ -311,6 +311,24 @@ def test_the_same_turn_is_run_once(keeper: Callable[..., Keeper]) -> None:
     assert turn.calls("alpha") == [alpha_key(1)]
     assert sink.channel.messages == ()
     assert sink.finalized == [first]
+
+
+def test_what_was_answered_is_not_kept_unless_it_is_switched_on(
+    keeper: Callable[..., Keeper],
+) -> None:
+    turn = keeper()
+    script(turn, WHOLE)
+    request = a_request(trigger_id="message-1")
+
+    first = turn.run(request)
+    second = turn.kept.run(request, MemorySink())
+
+    assert (first.text, second.text) == ("The whole answer.", "")
+    assert second == first.without_texts()
+    assert [one.message_id for one in second.delivered] == [
+        message.id for message in turn.sink.channel.messages
+    ]
+    assert turn.calls("alpha") == [alpha_key(1)]
 
 
 def test_a_key_in_a_providers_error_reaches_nobody(keeper: Callable[..., Keeper]) -> None:

@@ -1,6 +1,6 @@
 """The saved keys as they stand."""
 
-from contracts.keys import Keys, an_error
+from contracts.keys import MODEL, Keys, an_error
 from contracts.stores import Stores
 from stores_in_memory import stores_in_memory
 
@@ -47,6 +47,22 @@ def test_a_pool_of_refused_keys_does_not_come_back_by_itself() -> None:
 
     assert (pool.is_dry, pool.back_at, states(pool)) == (True, None, [KeyState.REFUSED])
     assert pool.keys[0].is_refused_repeatedly
+
+
+def test_a_pool_may_be_dry_for_one_model_alone() -> None:
+    stores = stores_in_memory()
+    first, second = stores.keys.add("sk-one", "sk-two")
+    stores.keys.limit(first, MODEL, 60)
+    (before,) = pools(stores)
+    stores.keys.limit(second, MODEL, 30)
+
+    (pool,) = pools(stores)
+
+    ((model, back_at),) = pool.dry_for
+    assert (before.dry_for, pool.is_dry, model) == ((), False, MODEL)
+    assert stores.seconds_until(back_at) == 30
+    stores.pass_time(31)
+    assert pools(stores)[0].dry_for == ()
 
 
 def test_a_pool_whose_keys_do_not_open_is_dry() -> None:

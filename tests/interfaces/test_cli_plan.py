@@ -11,6 +11,7 @@ from sqlalchemy import Engine, inspect, text
 
 from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
 from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.events import KeyLeased, ServerRouteAsked, TurnStarted
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.settings import SavedProvider
 from turnkeeper.domain.turn import TurnRequest
@@ -120,6 +121,30 @@ def test_the_attempts_come_in_order_with_the_key_that_is_next(keeper: Turnkeeper
     ]
     assert (first["obstacle"], server["refused"], server["randomizer"]) == (None, None, False)
     assert personal["withheld"] == "user ann uses no provider of their own for text"
+
+
+def test_a_turn_does_what_was_planned(keeper: Turnkeeper, run: Any, wall: Wall) -> None:
+    keeper.configure.add_key(Owner.user("ann"), "openai", "sk-canary-ann-0123456789")
+    keeper.configure.set_personal_provider("ann", ROW, model="openai:gamma")
+    wall.script(Refuse(status=400))
+    first, second = planned(run(*HERE, "--json"))["routes"]
+
+    assert ask(keeper) == "error"
+
+    (turn_id,) = keeper.recent(1)
+    told = [entry.event for entry in keeper.events(turn_id)]
+    (started,) = [one for one in told if isinstance(one, TurnStarted)]
+    (asked,) = [one for one in told if isinstance(one, ServerRouteAsked)]
+    ran = [(one.number, one.label, one.model.id) for one in (*started.attempts, *asked.attempts)]
+    assert [
+        (one["number"], one["label"], one["model"])
+        for one in (*first["attempts"], *second["attempts"])
+    ] == ran
+    leased = [one.key_id for one in told if isinstance(one, KeyLeased)]
+    lent = [
+        key["id"] for one in (first, second) for key in one["attempts"][0]["keys"] if key["is_next"]
+    ]
+    assert lent == leased[:2]
 
 
 def test_nothing_is_called_charged_or_changed(
@@ -282,7 +307,9 @@ def test_the_pool_tells_states_errors_and_what_to_tidy_up(
     assert "the same as key 3 (user:ann, openai)" in people
 
 
-def test_a_dry_pool_says_when_it_is_back(keeper: Turnkeeper, run: Any, wall: Wall) -> None:
+def test_a_pool_that_is_dry_for_a_model_says_when_it_is_back(
+    keeper: Turnkeeper, run: Any, wall: Wall
+) -> None:
     keeper.configure.clear_fallbacks("guild")
     broke = Refuse(status=429, headers=(("retry-after", "600"),))
     wall.script([broke, broke])
@@ -293,7 +320,9 @@ def test_a_dry_pool_says_when_it_is_back(keeper: Turnkeeper, run: Any, wall: Wal
     states = [key["state"] for key in pool["keys"]]
     assert states == ["resting", "resting"]
     assert pool["keys"][0]["rests_for_model"] == "alpha"
-    assert "last error" in run("pool").stdout
+    assert (pool["is_dry"], list(pool["dry_for"])) == (False, ["alpha"])
+    assert pool["dry_for"]["alpha"] == min(key["until"] for key in pool["keys"])
+    assert "openai: dry for alpha; the next key is back at " in run("pool").stdout
 
 
 def test_an_empty_pool_says_how_to_fill_it(run: Any) -> None:

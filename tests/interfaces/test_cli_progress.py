@@ -1,16 +1,23 @@
 """How far a long command is, at a terminal and elsewhere."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
+from sqlalchemy import Engine, text
 from terminals import seen_at_a_terminal
 
+from turnkeeper.infrastructure.postgres.engine import connected
+from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.cli.progress import Lines, progress
 
 COUNTING = """
+from turnkeeper.infrastructure.postgres.engine import connected
+from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.cli.progress import progress
 with progress("counted") as told:
     told(1, 2)
@@ -82,3 +89,46 @@ def test_a_program_that_reads_the_output_reads_no_progress() -> None:
     )
 
     assert done.stdout == "over\n"
+
+
+# ── a command ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def migrating(database: Engine, tmp_path: Path) -> list[str]:
+    """The arguments that migrate a database without any schema."""
+    with connected(database) as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+    url = database.url.render_as_string(hide_password=False)
+    return ["--data-dir", str(tmp_path), "--database-url", url, "migrate"]
+
+
+@pytest.mark.postgres
+def test_a_migration_says_each_step_beside_what_it_says(migrating: list[str]) -> None:
+    result = CliRunner().invoke(program, migrating)
+
+    revisions = result.stdout.removeprefix("applied: ").rstrip().split(", ")
+    count = len(revisions)
+    assert count >= 7
+    assert result.stderr.splitlines() == [
+        f"applied {done} of {count}" for done in range(1, count + 1)
+    ]
+
+
+@pytest.mark.postgres
+def test_a_migration_that_a_program_reads_says_only_json(migrating: list[str]) -> None:
+    result = CliRunner().invoke(program, [*migrating, "--json"])
+
+    assert (list(json.loads(result.stdout)), result.stderr) == (["applied"], "")
+
+
+@pytest.mark.postgres
+def test_a_migration_at_a_terminal_shows_a_bar(migrating: list[str]) -> None:
+    main = "from turnkeeper.interfaces.cli import main; main()"
+
+    shown = seen_at_a_terminal([sys.executable, "-c", main, *migrating])
+
+    assert "━" in shown
+    assert "applied 1 of" not in shown
+    assert "applied: 0001" in shown

@@ -12,12 +12,14 @@ from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.reports import MemoryReports
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 
 
 def stores_in_memory() -> Stores:
-    clock, vault, journal = FrozenClock(), ForgetfulVault(), MemoryJournal()
+    clock, vault = FrozenClock(), ForgetfulVault()
+    journal = MemoryJournal(clock.now)
     versions: dict[Owner, int] = {}
     register = Register(clock)
     ring = MemoryKeyRing(vault=vault, clock=clock)
@@ -33,6 +35,7 @@ def stores_in_memory() -> Stores:
         keys=Keys(ring=ring, saved=ring, vault=vault, pass_time=clock.advance),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=ring, journal=journal),
         old=MemoryOldTurns(register, ledger=ledger, journal=journal, turns=turns),
+        reports=MemoryReports(register, journal=journal),
         pass_time=clock.advance,
         now=clock.now,
         set_version=versions.__setitem__,

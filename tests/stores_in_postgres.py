@@ -23,6 +23,7 @@ from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.migrate import migrate
 from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
+from turnkeeper.infrastructure.postgres.reports import PostgresReports
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
 from turnkeeper.infrastructure.postgres.tables import owner_settings
 from turnkeeper.infrastructure.postgres.turn_store import PostgresTurnStore
@@ -70,6 +71,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
         ),
         orphans=PostgresOrphans(engine),
         old=PostgresOldTurns(engine),
+        reports=PostgresReports(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

@@ -11,6 +11,7 @@ from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.ledger import Intent, Ledger
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.reports import Reports
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.turn_store import Closing, Opened, Opening, TurnStore
 from turnkeeper.domain.admission import (
@@ -43,6 +44,7 @@ class Stores:
     keys: Keys
     orphans: Orphans
     old: OldTurns
+    reports: Reports
     pass_time: Callable[[float], None]
     now: Callable[[], datetime]
     set_version: Callable[[Owner, int], None] = field(default=lambda owner, version: None)

@@ -4,16 +4,21 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Engine, inspect
 
-from turnkeeper.infrastructure.postgres import tables, turn_tables
+from turnkeeper.infrastructure.postgres import discord_tables, tables, turn_tables
 from turnkeeper.infrastructure.postgres.engine import connected, transaction
 from turnkeeper.infrastructure.postgres.metadata import metadata
-from turnkeeper.infrastructure.postgres.migrations.versions import m0002_turns, m0006_sweep
+from turnkeeper.infrastructure.postgres.migrations.versions import (
+    m0002_turns,
+    m0006_sweep,
+    m0008_reports,
+)
 
 pytestmark = pytest.mark.postgres
 
 
 def test_the_migrations_make_the_tables_as_they_are_declared(database: Engine) -> None:
-    assert {tables.provider_keys.name, turn_tables.turns.name} <= set(metadata.tables)
+    declared = {tables.provider_keys, turn_tables.turns, discord_tables.discord_webhooks}
+    assert {table.name for table in declared} <= set(metadata.tables)
     with connected(database) as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
@@ -22,11 +27,13 @@ def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
     with transaction(database) as connection:
         context = MigrationContext.configure(connection)
         with Operations.context(context):
+            m0008_reports.downgrade()
             m0006_sweep.downgrade()
             m0002_turns.downgrade()
             left = set(inspect(connection).get_table_names())
             m0002_turns.upgrade()
             m0006_sweep.upgrade()
+            m0008_reports.upgrade()
 
     assert left.isdisjoint(m0002_turns.TABLES)
     with connected(database) as connection:

@@ -11,17 +11,19 @@ from turnkeeper.domain.waterfall_rows import Tone, tone_of
 
 SWEPT = "swept"
 """Stands for the status of a turn whose process died."""
+RUNNING = "running"
+"""Stands for the status of a turn of which no end is known yet."""
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
-    """A turn that is over, as the journal keeps it.
+    """A turn as the journal keeps it, most often one that is over.
 
     Attributes:
         turn_id: Which turn.
         server: Whose it was, such as ``server:12``; empty where that is not known.
-        over_at: When its end was written.
+        over_at: When its end was written; of one that runs, its latest entry.
         entries: Its journal, or the part of it that a report needs; in order.
     """
 
@@ -36,10 +38,7 @@ class TurnSummary:
     """How a turn went, in a line.
 
     Attributes:
-        turn_id: Which turn.
-        server: Whose it was; empty where that is not known.
-        over_at: When its end was written.
-        status: How it ended; `SWEPT` where its process died.
+        status: How it ended; else `SWEPT` or `RUNNING`.
         lead: The model that was to answer, or None where nothing was planned.
         answered_by: The model that did, or None.
         attempts: How many models ran.
@@ -50,9 +49,6 @@ class TurnSummary:
         length_s: How long it took, or was known to run.
     """
 
-    turn_id: str
-    server: str
-    over_at: datetime
     status: str
     lead: str | None = None
     answered_by: str | None = None
@@ -128,19 +124,16 @@ class KindCount:
     count: int
 
 
-def summary(turn: PastTurn) -> TurnSummary:
-    """A turn in a line."""
-    found = [entry.event for entry in turn.entries]
+def summary(entries: tuple[Entry, ...]) -> TurnSummary:
+    """A turn's journal in a line."""
+    found = [entry.event for entry in entries]
     starts = [one for one in found if isinstance(one, events.TurnStarted)]
     ends = [one for one in found if isinstance(one, events.TurnEnded)]
     ran = [one for one in found if isinstance(one, events.InvocationStarted)]
     over = [one for one in found if isinstance(one, events.InvocationEnded)]
     lead = starts[0].attempts[0].model.name if starts and starts[0].attempts else None
     return TurnSummary(
-        turn_id=turn.turn_id,
-        server=turn.server,
-        over_at=turn.over_at,
-        status=ends[-1].status if ends else SWEPT,
+        status=_status(found),
         lead=lead,
         answered_by=ends[-1].success_model if ends else None,
         attempts=len({one.attempt_no for one in ran}),
@@ -148,7 +141,7 @@ def summary(turn: PastTurn) -> TurnSummary:
         failures=tuple(one.failure.kind.value for one in over if one.failure is not None),
         input_tokens=_sum(tuple(one.input_tokens for one in over)),
         output_tokens=_sum(tuple(one.output_tokens for one in over)),
-        length_s=max((one.at_s for one in turn.entries if one.seq < events.SWEPT_SEQ), default=0.0),
+        length_s=max((one.at_s for one in entries if one.seq < events.SWEPT_SEQ), default=0.0),
     )
 
 
@@ -159,7 +152,7 @@ def rates(past: Past) -> tuple[ModelRate, ...]:
     lost: Counter[str] = Counter()
     troubled: Counter[str] = Counter()
     for turn in past.troubled:
-        line = summary(turn)
+        line = summary(turn.entries)
         lead = line.lead or UNKNOWN
         troubled[lead] += 1
         rescued[lead] += line.was_rescued
@@ -197,6 +190,12 @@ def _failed(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
             case events.InvocationEnded(attempt_no=number, failure=failure) if failure is not None:
                 found.append((names.get(number, UNKNOWN), failure.kind.value))
     return found
+
+
+def _status(found: list[events.Event]) -> str:
+    ends = [one.status for one in found if isinstance(one, events.TurnEnded)]
+    was_swept = any(isinstance(one, events.TurnSwept) for one in found)
+    return ends[-1] if ends else SWEPT if was_swept else RUNNING
 
 
 def _sum(counts: tuple[int | None, ...]) -> int | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from turnkeeper.domain import events
 from turnkeeper.domain.events import Entry, Event
+from turnkeeper.domain.outcome import TimeoutPhase
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.waterfall_rows import QUIET_S, Row, RowKind, Span, Tone, Waterfall, tone_of
 
@@ -147,7 +148,7 @@ class _Drawing:
         running = self._running.pop(event.invocation_no, None)
         if running is None:
             return
-        self._hush(running, at_s)
+        self._hush(running, at_s, was_silent=event.detail == TimeoutPhase.SILENCE.value)
         row = self._rows[running.row]
         says = _words(event.outcome)
         if event.failure is not None:
@@ -159,10 +160,15 @@ class _Drawing:
         ended = replace(row, span=Span(row.span.from_s, at_s), tone=tone, says=says + changed)
         self._rows[running.row] = ended
 
-    def _hush(self, running: _Running, until_s: float) -> None:
-        """Mark the stretch since the last sign of life; there is one now."""
-        if until_s - running.alive_s >= QUIET_S:
-            row = self._rows[running.row]
+    def _hush(self, running: _Running, until_s: float, *, was_silent: bool = False) -> None:
+        """Mark the stretch since the last sign of life, and that there is one now.
+
+        Between the first progress and a message text may have come of which the journal keeps
+        nothing, unless it says itself that there was silence.
+        """
+        row = self._rows[running.row]
+        is_known = was_silent or row.first_progress_s is None
+        if is_known and until_s - running.alive_s >= QUIET_S:
             quiet = (*row.quiet, Span(running.alive_s, until_s))
             self._rows[running.row] = replace(row, quiet=quiet)
         running.alive_s = max(running.alive_s, until_s)

@@ -13,6 +13,7 @@ NEUTRAL_ENDS = frozenset(
         TurnStatus.STOPPED_BY_USER.value,
         TurnStatus.FOLLOW_UP_INTERRUPT.value,
         TurnStatus.SKIPPED.value,
+        "running",
     }
 )
 
@@ -61,7 +62,7 @@ class Row:
         tone: How it went.
         says: How it went, in words.
         first_progress_s: When the first text, reasoning or tool argument came, or None.
-        quiet: Stretches of an invocation, of at least `QUIET_S`, in which nothing was noted.
+        quiet: Stretches of an invocation, of at least `QUIET_S`, in which nothing came.
     """
 
     kind: RowKind

@@ -62,6 +62,10 @@ class Reports(Protocol):
         """One page of the turns that are asked for, latest end first."""
         ...
 
+    def turn(self, turn_id: str) -> PastTurn | None:
+        """A turn with its whole journal, also while it runs; None where nothing is known of it."""
+        ...
+
     def past(self, since: datetime, *, most: int = MOST_TROUBLED) -> Past:
         """What the turns that ended since then say of models and errors."""
         ...

@@ -31,9 +31,14 @@ class MemoryReports(Reports):
         goes_on = len(found) > asked.limit
         return Page(turns=listed, next=_place(listed[-1]) if goes_on else None)
 
+    def turn(self, turn_id: str) -> PastTurn | None:
+        written = self._journal.written(turn_id)
+        over = self._past_turn(turn_id)
+        return over or (self._as_of(turn_id, written[-1][1]) if written else None)
+
     def past(self, since: datetime, *, most: int = MOST_TROUBLED) -> Past:
         turns = [turn for turn in self._over() if turn.over_at >= since]
-        lines = [(turn, summary(turn)) for turn in turns]
+        lines = [(turn, summary(turn.entries)) for turn in turns]
         calm = Counter(line.answered_by for _, line in lines if not line.failures)
         troubled = tuple(turn for turn, line in lines if line.failures)
         return Past(
@@ -62,19 +67,21 @@ class MemoryReports(Reports):
     def _past_turn(self, turn_id: str) -> PastTurn | None:
         written = self._journal.written(turn_id)
         ends = [at for entry, at in written if isinstance(entry.event, TurnEnded | TurnSwept)]
-        if not ends:
-            return None
+        return self._as_of(turn_id, ends[0]) if ends else None
+
+    def _as_of(self, turn_id: str, at: datetime) -> PastTurn:
+        written = self._journal.written(turn_id)
         turn = self._register.get(turn_id)
         return PastTurn(
             turn_id=turn_id,
             server=str(turn.opening.server) if turn else "",
-            over_at=ends[0],
+            over_at=at,
             entries=tuple(entry for entry, _ in written),
         )
 
 
 def _is_asked_for(turn: PastTurn, asked: Asked) -> bool:
-    line: TurnSummary = summary(turn)
+    line: TurnSummary = summary(turn.entries)
     before = asked.before
     return (
         asked.status in {None, line.status}

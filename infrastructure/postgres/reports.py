@@ -49,6 +49,12 @@ WHERE e.kind IN ('turn_started', 'server_route_asked', 'invocation_started', 'in
 ORDER BY p.over_at DESC, p.turn_id DESC, e.seq
 """
 
+ONE = f"""
+SELECT turn_id, server, seq, at_s, kind, data,
+    COALESCE(min(written_at) FILTER (WHERE {IS_OVER}) OVER (), max(written_at) OVER ()) AS over_at
+FROM turn_events WHERE turn_id = %(turn_id)s ORDER BY seq, server DESC
+"""  # noqa: S608
+
 TROUBLED = squeezed(
     "WITH page AS MATERIALIZED (",
     f"{OVER} AND written_at >= %(since)s AND {FAILED} {LATEST_FIRST})",
@@ -85,6 +91,10 @@ class PostgresReports(Reports):
             return Page(turns=listed)
         last = listed[-1]
         return Page(turns=listed, next=Place(over_at=last.over_at, turn_id=last.turn_id))
+
+    def turn(self, turn_id: str) -> PastTurn | None:
+        (rows,) = run(self._engine, Statement(ONE, {"turn_id": turn_id}))
+        return next(iter(_turns(rows)), None)
 
     def past(self, since: datetime, *, most: int = MOST_TROUBLED) -> Past:
         values = {"since": since, "limit": most + 1}

@@ -1,6 +1,7 @@
 """What happened in earlier turns, and why."""
 
 import json
+from pathlib import Path
 
 import click
 
@@ -12,9 +13,17 @@ from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
 @click.command()
 @click.argument("turn_id", metavar="[TURN]", required=False)
+@click.option(
+    "--html",
+    "file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the turn's waterfall into this file, to be sent to somebody.",
+)
 @json_option
 @click.pass_obj
-def explain(installation: Installation, turn_id: str | None, as_json: bool) -> None:
+def explain(
+    installation: Installation, turn_id: str | None, file: Path | None, as_json: bool
+) -> None:
     """Say why each step of TURN was taken; of the latest turn if none is named."""
     from turnkeeper.infrastructure.journal_codec import entry_to_json
     from turnkeeper.interfaces.explain import explained
@@ -25,11 +34,24 @@ def explain(installation: Installation, turn_id: str | None, as_json: bool) -> N
     if not entries:
         named = "no turn was run yet" if turn_id is None else f"there is no turn {turn_id!r}"
         raise SettingsError(f"{named}; see `turnkeeper turns`")
+    if file is not None:
+        _write(file, entries)
+        tell(f"wrote {file}")
+        return
     for why in explained(entries):
         if as_json:
             dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
         else:
             tell(str(why))
+
+
+def _write(file: Path, entries: tuple[Entry, ...]) -> None:
+    from turnkeeper.interfaces.dashboard.pages import turn_file
+
+    try:
+        file.write_text(turn_file(entries), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror}") from error
 
 
 @click.command()

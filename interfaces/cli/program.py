@@ -9,6 +9,7 @@ import click
 from turnkeeper.domain.errors import TurnkeeperError
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.version import VERSION
+from turnkeeper.interfaces.cli.dashboard import dashboard
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
@@ -84,6 +85,7 @@ _UPKEEP = (
     prune,
     interactions,
     metrics,
+    dashboard,
     discord,
 )
 for _command in (run, demo, *_SETUP, *_UPKEEP):

@@ -13,7 +13,7 @@ from turnkeeper.domain.events import SWEPT_SEQ, Entry, Event, KeyBooked, TurnSwe
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner
-from turnkeeper.domain.reports import SWEPT, Past, summary
+from turnkeeper.domain.reports import RUNNING, SWEPT, Past, summary
 
 AGO = timedelta(hours=1)
 OTHER = Owner.server("other")
@@ -100,11 +100,11 @@ class ReportsContract:
         self.keep(stores, rescued())
 
         (turn,) = stores.reports.page(Asked()).turns
-        line = summary(turn)
+        line = summary(turn.entries)
 
         assert (line.status, line.lead, line.answered_by) == ("completed", "model-0", "model-1")
         assert (line.attempts, line.invocations, line.failures) == (2, 2, ("rate_limit",))
-        assert (line.server, line.output_tokens) == (str(SERVER), 34)
+        assert (turn.server, line.output_tokens) == (str(SERVER), 34)
         assert timedelta() < stores.now() - turn.over_at < AGO
 
     def test_pages_follow_each_other_without_gap_or_repetition(self, stores: Stores) -> None:
@@ -164,7 +164,30 @@ class ReportsContract:
 
         assert ids(stores.reports.page(Asked())) == ["t2", "t1"]
         assert ids(stores.reports.page(Asked(status=SWEPT))) == ["t1"]
-        assert summary(stores.reports.page(Asked(status=SWEPT)).turns[0]).status == SWEPT
+        assert summary(stores.reports.page(Asked(status=SWEPT)).turns[0].entries).status == SWEPT
+
+    # ── one turn ────────────────────────────────────────────────────────────────────────────
+
+    def test_a_turn_is_found_with_its_whole_journal(self, stores: Stores) -> None:
+        self.keep(stores, calm("t0"), rescued("t1"))
+
+        turn = stores.reports.turn("t1")
+
+        assert turn is not None
+        assert (turn.turn_id, turn.server, turn.entries) == ("t1", str(SERVER), rescued("t1"))
+        assert turn == replace(stores.reports.page(Asked()).turns[0], entries=turn.entries)
+
+    def test_a_turn_that_runs_is_found_too(self, stores: Stores) -> None:
+        self.keep(stores, journal((0.0, started()), (0.1, ran(0, 0)), turn_id="t1"))
+
+        turn = stores.reports.turn("t1")
+
+        assert turn is not None
+        assert summary(turn.entries).status == RUNNING
+        assert timedelta() < stores.now() - turn.over_at < AGO
+
+    def test_a_turn_that_nobody_knows_is_none(self, stores: Stores) -> None:
+        assert stores.reports.turn("nobody") is None
 
     # ── models and errors ───────────────────────────────────────────────────────────────────
 

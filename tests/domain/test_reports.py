@@ -30,10 +30,7 @@ def troubled(status: str, kind: FailureKind = FailureKind.RATE_LIMIT) -> PastTur
 
 
 def test_a_rescued_turn_in_a_line() -> None:
-    assert summary(past(rescued())) == TurnSummary(
-        turn_id="t1",
-        server="server:guild",
-        over_at=NOON,
+    assert summary(rescued()) == TurnSummary(
         status="completed",
         lead="model-0",
         answered_by="model-1",
@@ -44,12 +41,12 @@ def test_a_rescued_turn_in_a_line() -> None:
         output_tokens=34,
         length_s=3.3,
     )
-    assert summary(past(rescued())).was_rescued
+    assert summary(rescued()).was_rescued
 
 
 def test_a_calm_turn_needed_no_rescue() -> None:
     calm = summary(
-        past(journal((0.0, started()), (0.1, ran(0, 0)), (1.0, answered(0, 0)), (2.0, ended())))
+        journal((0.0, started()), (0.1, ran(0, 0)), (1.0, answered(0, 0)), (2.0, ended()))
     )
 
     assert (calm.was_rescued, calm.was_lost, calm.failures) == (False, False, ())
@@ -60,7 +57,7 @@ def test_a_turn_that_was_swept_is_lost() -> None:
         turn_id="t1", seq=SWEPT_SEQ, at_s=99.0, event=TurnSwept(by="other", silent_s=40.0)
     )
 
-    line = summary(past((*journal((0.0, started()), (0.1, ran(0, 0)), (1.0, failed(0, 0))), swept)))
+    line = summary((*journal((0.0, started()), (0.1, ran(0, 0)), (1.0, failed(0, 0))), swept))
 
     assert (line.status, line.length_s, line.was_lost) == (SWEPT, 1.0, True)
 
@@ -69,7 +66,7 @@ def test_a_turn_that_was_refused_has_no_lead() -> None:
     empty = replace(started(), attempts=())
     assert isinstance(empty, TurnStarted)
 
-    line = summary(past(journal((0.0, empty), (0.1, ended("skipped")))))
+    line = summary(journal((0.0, empty), (0.1, ended("skipped"))))
 
     assert (line.lead, line.status, line.was_lost) == (None, "skipped", False)
 

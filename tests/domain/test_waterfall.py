@@ -63,16 +63,26 @@ def test_nothing_is_drawn_of_nothing() -> None:
     assert waterfall(()) == Waterfall(rows=(), length_s=0.0)
 
 
-def test_a_silence_before_the_first_progress_and_after_it_is_marked() -> None:
+def test_a_silence_before_the_first_progress_and_one_that_ended_it_are_marked() -> None:
     (row, *_) = rows(
         (1.0, ran(0, 0)),
         (4.0, events.FirstProgress(invocation_no=0, after_s=3.0)),
         (4.5, posted()),
-        (9.0, failed(0, 0, FailureKind.TIMEOUT)),
+        (9.0, replace(failed(0, 0, FailureKind.TIMEOUT), detail="silence")),
     )
 
     assert row.quiet == (Span(1.0, 4.0), Span(4.5, 9.0))
     assert row.first_progress_s == 4.0
+
+
+def test_text_may_have_come_between_the_first_progress_and_the_end() -> None:
+    (row, *_) = rows(
+        (1.0, ran(0, 0)),
+        (1.5, events.FirstProgress(invocation_no=0, after_s=0.5)),
+        (9.0, answered(0, 0)),
+    )
+
+    assert row.quiet == ()
 
 
 def test_the_time_of_a_tool_is_no_silence() -> None:

@@ -128,7 +128,7 @@ def test_the_rescued_and_the_lost_are_found_among_the_others(engine: Engine) -> 
     swept = reports.page(Asked(status=SWEPT, limit=1000)).turns
 
     assert (len(rescued), len(errors), len(swept)) == (400, 90, 10)
-    assert {summary(turn).was_rescued for turn in rescued} == {True}
+    assert {summary(turn.entries).was_rescued for turn in rescued} == {True}
 
 
 def test_the_rates_of_a_week_are_complete(engine: Engine) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,14 @@ FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+# A browser reads its commands from 3 and answers to 4.
+LAUNCH = """
+import fcntl, os, sys
+apart = [fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3]]
+for fd, pipe in zip((3, 4), apart):
+    os.dup2(pipe, fd)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 TIMEOUT_S = 60.0
 AXE = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 ASK_AXE = """
@@ -91,6 +100,15 @@ class Browser:
         """Open an address, and wait until all of it is there."""
         self._events.clear()
         self.do("Page.navigate", url=url)
+        return self._loaded()
+
+    def submit(self, form: str) -> Self:
+        """Send a form, by its selector, and wait until all of the answer is there."""
+        self._events.clear()
+        self.eval(f"document.querySelector({form!r}).requestSubmit()")
+        return self._loaded()
+
+    def _loaded(self) -> Self:
         while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
             self._events.append(self._next())
         return self
@@ -121,10 +139,6 @@ class Browser:
             mobile=False,
         )
         return self
-
-    def run_scripts(self, wanted: bool) -> None:
-        """Let pages run scripts of their own, or not."""
-        self.do("Emulation.setScriptExecutionDisabled", value=not wanted)
 
     def screenshot(self, path: Path) -> Path:
         """The whole page as a picture."""
@@ -170,12 +184,11 @@ class Browser:
 def a_browser(path: str, folder: Path) -> Iterator[Browser]:
     """A browser that knows nothing from before, for the time of a `with`."""
     commands, answers = os.pipe(), os.pipe()
-    # It reads its commands from 3 and answers to 4; `sh` puts the pipes there, and is gone.
-    script = f'exec "$@" 3<&{commands[0]} 4>&{answers[1]}'
+    theirs = (commands[0], answers[1])
     flags = (*FLAGS, f"--user-data-dir={folder}")
     with subprocess.Popen(
-        ["sh", "-c", script, "sh", path, *flags],
-        pass_fds=(commands[0], answers[1]),
+        [sys.executable, "-c", LAUNCH, *map(str, theirs), path, *flags],
+        pass_fds=theirs,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

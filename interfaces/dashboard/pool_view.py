@@ -30,6 +30,7 @@ class KeyView:
         saved: The key.
         state: In words.
         tone: How that looks: good, bad, undone or neutral.
+        limited: The model that was limited, where that is why it rests.
         back_at: When it is free again, where that is known and to come.
         known: Since when it is there.
         marks: What befell it.
@@ -38,6 +39,7 @@ class KeyView:
     saved: SavedKey
     state: str
     tone: str
+    limited: str | None
     back_at: datetime | None
     known: Place
     marks: tuple[DrawnMark, ...]
@@ -118,6 +120,7 @@ def _key_view(saved: SavedKey, history: PoolHistory, now: datetime) -> KeyView:
         saved=saved,
         state=state,
         tone=tone,
+        limited=saved.key.health.rest_model if is_resting else None,
         back_at=rests_until if is_resting else None,
         known=placed(saved.created_at, now, history.window),
         marks=drawn_marks(history, saved.key.id),
@@ -136,6 +139,5 @@ def _state(saved: SavedKey, now: datetime) -> tuple[str, str]:
     if health.rests_until is None:
         return "free", "good"
     if health.rests_until > now:
-        model = health.rest_model
-        return (f"resting, after {model} was limited" if model else "resting"), "undone"
+        return "resting", "undone"
     return "free, to be probed", "good"

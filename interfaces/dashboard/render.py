@@ -4,7 +4,6 @@ from base64 import b64encode
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
@@ -26,17 +25,14 @@ FORMS = (
 
 def render(template: str, **values: Any) -> str:
     """A page, or a file, with its style in it."""
-    return _environment().get_template(template).render(style=Markup(_style()), **values)  # noqa: S704
-
-
-def style_source() -> str:
-    """What a policy calls the style, so that no other is taken."""
-    return f"'sha256-{b64encode(sha256(_style().encode()).digest()).decode()}'"
+    return _environment().get_template(template).render(**values)
 
 
 @cache
-def _style() -> str:
-    return files(PACKAGE).joinpath("style.css").read_text(encoding="utf-8")
+def style_source() -> str:
+    """What a policy calls the style that stands in each page, so that no other is taken."""
+    style = _environment().get_template("style.css").render()
+    return f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
 
 
 @cache

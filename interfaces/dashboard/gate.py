@@ -91,4 +91,4 @@ def _cookie_of(environ: Mapping[str, Any]) -> str:
 
 
 def _same(given: str, known: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), known.encode())
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), known.encode())

@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.key_ring import KeyVault
-from turnkeeper.application.ports.reports import Asked, Place, Reports
+from turnkeeper.application.ports.key_ring import KeyVault, SavedKey
+from turnkeeper.application.ports.reports import MOST_KEY_TROUBLES, Asked, Place, Reports
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.pool_history import Window
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.reports import SWEPT, error_kinds, rates, summary
@@ -105,12 +106,16 @@ class Pages:
 
     def pool(self, query: Query, base: str) -> str:
         """The keys, and how fit they were."""
-        window = self._window(query)
+        window, asked = self._window(query), _owner(query.get("owner", "").strip())
         troubles = self._reports.key_troubles(window.since - LOOK_BACK)
+        found = pool_views(self._keys_of(asked), troubles, window)
         return render(
             "pool.html",
             frame=Frame(base=base, here="pool"),
-            pools=pool_views(self._keys.keys(), troubles, window),
+            pools=found.views,
+            left_out=found.left_out,
+            owner=asked or "",
+            is_cut=len(troubles) == MOST_KEY_TROUBLES,
             ticks=clock_ticks(window),
             windows=WINDOWS,
             minutes=_minutes(query),
@@ -132,6 +137,14 @@ class Pages:
             windows=WINDOWS,
             minutes=_minutes(query),
         )
+
+    def _keys_of(self, asked: str | None) -> tuple[SavedKey, ...]:
+        if asked is None:
+            return self._keys.keys()
+        try:
+            return self._keys.keys(Owner.parse(asked))
+        except ValueError:  # nobody is called so
+            return ()
 
     def _window(self, query: Query) -> Window:
         now = self._clock.now()
@@ -166,11 +179,11 @@ def _turn(entries: tuple[Entry, ...]) -> dict[str, object]:
     }
 
 
-def _owner(server: str) -> str | None:
-    """A server as the store writes it; people may leave out the word."""
-    if not server:
+def _owner(name: str) -> str | None:
+    """A server or a user as the store writes it; people may leave out that it is a server."""
+    if not name:
         return None
-    return server if ":" in server else f"server:{server}"
+    return name if ":" in name else f"server:{name}"
 
 
 def _minutes(query: Query) -> int:

@@ -20,6 +20,7 @@ from turnkeeper.interfaces.dashboard.drawing import (
 LOOK_BACK = timedelta(seconds=4 * QUOTA_REST_S)
 """What was booked so long before a window may still reach into it."""
 MOST_MARKS = 50
+MOST_POOLS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,28 +74,61 @@ class PoolView:
         return sum(key.tone == "good" for key in self.keys)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolViews:
+    """The pools that a page shows.
+
+    Attributes:
+        views: Those without a free key first, then those with some that are not.
+        left_out: How many more there are.
+    """
+
+    views: tuple[PoolView, ...]
+    left_out: int
+
+
+Pool = tuple[SavedKey, ...]
+
+
 def pool_views(
-    saved: Iterable[SavedKey], troubles: tuple[KeyTrouble, ...], window: Window
-) -> tuple[PoolView, ...]:
-    """The pools by owner and provider."""
-    by_pool = groupby(saved, key=lambda one: (str(one.owner), one.provider))
-    return tuple(_view(pool, tuple(keys), troubles, window) for pool, keys in by_pool)
-
-
-def _view(
-    pool: tuple[str, str],
-    saved: tuple[SavedKey, ...],
+    saved: Iterable[SavedKey],
     troubles: tuple[KeyTrouble, ...],
     window: Window,
-) -> PoolView:
-    history = pool_history(tuple(map(_pool_key, saved)), troubles, window)
-    keys = tuple(_key_view(one, history, window.until) for one in saved)
+    *,
+    most: int = MOST_POOLS,
+) -> PoolViews:
+    """The pools, those that need somebody first.
+
+    Args:
+        saved: By owner and provider.
+    """
+    of_key: dict[int, list[KeyTrouble]] = {}
+    for trouble in troubles:
+        of_key.setdefault(trouble.booked.key_id, []).append(trouble)
+    by_pool = groupby(saved, key=lambda one: (one.owner, one.provider))
+    pools = sorted((tuple(keys) for _, keys in by_pool), key=lambda pool: _fit(pool, window.until))
+    views = tuple(
+        _view(pool, tuple(t for one in pool for t in of_key.get(one.key.id, ())), window)
+        for pool in pools[:most]
+    )
+    return PoolViews(views=views, left_out=len(pools) - len(views))
+
+
+def _fit(pool: Pool, now: datetime) -> int:
+    """0 where no key is free, 1 where some are, 2 where all are."""
+    free = [_state(one, now)[1] == "good" for one in pool]
+    return any(free) + all(free)
+
+
+def _view(pool: Pool, troubles: tuple[KeyTrouble, ...], window: Window) -> PoolView:
+    history = pool_history(tuple(map(_pool_key, pool)), troubles, window)
+    keys = tuple(_key_view(one, history, window.until) for one in pool)
     marks = [mark for key in keys for mark in key.marks]
     back = [key.back_at for key in keys if key.back_at is not None]
     is_dry = not any(key.tone == "good" for key in keys)
     return PoolView(
-        owner=pool[0],
-        provider=pool[1],
+        owner=str(pool[0].owner),
+        provider=pool[0].provider,
         keys=keys,
         levels=drawn_levels(history, len(keys)),
         history=history,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,8 @@ from turnkeeper.application.ports.reports import Asked, Page
 from turnkeeper.domain import events
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.events import Entry
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.pool_history import Window
 from turnkeeper.domain.secret import Secret
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.memory.reports import MemoryReports
@@ -28,6 +31,7 @@ from turnkeeper.interfaces.dashboard.app import DashboardApp
 from turnkeeper.interfaces.dashboard.drawing import ticks
 from turnkeeper.interfaces.dashboard.gate import Gate, check_host, is_loopback
 from turnkeeper.interfaces.dashboard.pages import Pages, turn_file
+from turnkeeper.interfaces.dashboard.pool_view import pool_views
 from turnkeeper.interfaces.dashboard.render import length_of_time
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -201,6 +205,31 @@ def test_the_pool_shows_its_keys_and_what_befell_them(stores: Stores, ask: Askin
     assert "2026-11-30 12:00:00 2026-11-30 12:01:00 1" in said  # so long only one was free
 
 
+def test_pools_that_need_somebody_come_first(stores: Stores, ask: Asking) -> None:
+    for name in ("ann", "bob", "cid"):
+        stores.keys.saved.add(Owner.user(name), "wall", Secret(f"sk-of-{name}-0123456789"))
+    ids = {str(one.owner): one.key.id for one in stores.keys.saved.keys(None)}
+    stores.keys.saved.enable(Owner.user("bob"), ids["user:bob"], False)
+
+    def listed(answered: Answered) -> list[str]:
+        return re.findall(r"wall of (user:\w+)", answered.plain)
+
+    assert list(dict.fromkeys(listed(ask("/pool")))) == ["user:bob", "user:ann", "user:cid"]
+    assert set(listed(ask("/pool", "owner=user:cid"))) == {"user:cid"}
+    assert "user:nobody has no key." in ask("/pool", "owner=user:nobody").plain
+    assert "what:not has no key." in ask("/pool", "owner=what:not").plain
+
+
+def test_more_pools_than_a_page_holds_are_counted(stores: Stores) -> None:
+    for number in range(3):
+        stores.keys.saved.add(Owner.user(f"u{number}"), "wall", Secret(f"sk-{number}-0123456789"))
+    window = Window(stores.now() - timedelta(hours=1), stores.now())
+
+    found = pool_views(stores.keys.saved.keys(None), (), window, most=2)
+
+    assert ([view.owner for view in found.views], found.left_out) == (["user:u0", "user:u1"], 1)
+
+
 def test_the_rates_show_which_models_need_rescuing(stores: Stores, ask: Asking) -> None:
     keep(stores, calm("t1"), rescued("t2"), broken("t3"), broken("t4"))
 
@@ -254,11 +283,12 @@ def test_no_script_and_no_key_comes_through(stores: Stores, ask: Asking) -> None
         ask(f"/turns/{entries[0].turn_id}"),
         ask(f"/turns/{EVIL}{CANARY}"),
         ask("/pool", query),
+        ask("/pool", urlencode({"owner": f"{EVIL}{CANARY}"})),
         ask("/rates", query),
         ask(f"/{EVIL}"),
     ]
 
-    assert [one.status for one in everything] == [200, 200, 200, 404, 200, 200, 404]
+    assert [one.status for one in everything] == [200, 200, 200, 404, 200, 200, 200, 404]
     for text in (*(one.text for one in everything), turn_file(entries)):
         assert CANARY not in text
         assert "<script" not in text

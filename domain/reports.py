@@ -39,7 +39,7 @@ class TurnSummary:
 
     Attributes:
         status: How it ended; else `SWEPT` or `RUNNING`.
-        lead: The model that was to answer, or None where nothing was planned.
+        asked: The model that was asked first, or was to be; None where nothing was planned.
         answered_by: The model that did, or None.
         attempts: How many models ran.
         invocations: How often one ran.
@@ -50,7 +50,7 @@ class TurnSummary:
     """
 
     status: str
-    lead: str | None = None
+    asked: str | None = None
     answered_by: str | None = None
     attempts: int = 0
     invocations: int = 0
@@ -87,7 +87,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRate:
-    """How turns went that a model was to answer.
+    """How turns went in which a model was asked first.
 
     Attributes:
         model: The model's name.
@@ -127,14 +127,12 @@ class KindCount:
 def summary(entries: tuple[Entry, ...]) -> TurnSummary:
     """A turn's journal in a line."""
     found = [entry.event for entry in entries]
-    starts = [one for one in found if isinstance(one, events.TurnStarted)]
     ends = [one for one in found if isinstance(one, events.TurnEnded)]
     ran = [one for one in found if isinstance(one, events.InvocationStarted)]
     over = [one for one in found if isinstance(one, events.InvocationEnded)]
-    lead = starts[0].attempts[0].model.name if starts and starts[0].attempts else None
     return TurnSummary(
         status=_status(found),
-        lead=lead,
+        asked=_names(found).get(ran[0].attempt_no if ran else 0),
         answered_by=ends[-1].success_model if ends else None,
         attempts=len({one.attempt_no for one in ran}),
         invocations=len(ran),
@@ -146,17 +144,17 @@ def summary(entries: tuple[Entry, ...]) -> TurnSummary:
 
 
 def rates(past: Past) -> tuple[ModelRate, ...]:
-    """How turns went, by the model that was to answer; the one with most trouble first."""
+    """How turns went, by the model that was asked first; the one with most trouble first."""
     calm = Counter(dict(past.calm))
     rescued: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     troubled: Counter[str] = Counter()
     for turn in past.troubled:
         line = summary(turn.entries)
-        lead = line.lead or UNKNOWN
-        troubled[lead] += 1
-        rescued[lead] += line.was_rescued
-        lost[lead] += line.was_lost
+        model = line.asked or UNKNOWN
+        troubled[model] += 1
+        rescued[model] += line.was_rescued
+        lost[model] += line.was_lost
     found = (
         ModelRate(
             model=model,
@@ -181,15 +179,23 @@ def error_kinds(past: Past) -> tuple[KindCount, ...]:
 
 def _failed(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
     """Pairs of a model and what it failed with."""
-    names: dict[int, str] = {}
-    found = []
-    for entry in entries:
-        match entry.event:
-            case events.TurnStarted(attempts=attempts) | events.ServerRouteAsked(attempts=attempts):
-                names |= {attempt.number: attempt.model.name for attempt in attempts}
-            case events.InvocationEnded(attempt_no=number, failure=failure) if failure is not None:
-                found.append((names.get(number, UNKNOWN), failure.kind.value))
-    return found
+    found = [entry.event for entry in entries]
+    names = _names(found)
+    return [
+        (names.get(one.attempt_no, UNKNOWN), one.failure.kind.value)
+        for one in found
+        if isinstance(one, events.InvocationEnded) and one.failure is not None
+    ]
+
+
+def _names(found: list[events.Event]) -> dict[int, str]:
+    """The model of each attempt that was planned, by its number."""
+    return {
+        attempt.number: attempt.model.name
+        for one in found
+        if isinstance(one, events.TurnStarted | events.ServerRouteAsked)
+        for attempt in one.attempts
+    }
 
 
 def _status(found: list[events.Event]) -> str:

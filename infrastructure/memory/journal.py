@@ -26,11 +26,12 @@ class MemoryJournal(Journal):
         self._turns: Latest[str, dict[int, Written]] = Latest()
 
     def record(self, entries: tuple[Entry, ...]) -> None:
+        at = self._now()
         with self._lock:
             for entry in entries:
                 if entry.turn_id not in self._turns:
                     self._turns[entry.turn_id] = {}
-                self._turns[entry.turn_id].setdefault(entry.seq, (entry, self._now()))
+                self._turns[entry.turn_id].setdefault(entry.seq, (entry, at))
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         return tuple(entry for entry, _ in self.written(turn_id))

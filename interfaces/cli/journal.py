@@ -36,7 +36,7 @@ def explain(
         raise SettingsError(f"{named}; see `turnkeeper turns`")
     if file is not None:
         _write(file, entries)
-        tell(f"wrote {file}")
+        dump({"file": str(file)}) if as_json else tell(f"wrote {file}")
         return
     for why in explained(entries):
         if as_json:

@@ -196,7 +196,7 @@ def test_the_waterfall_draws_what_its_table_says(browser: Browser, site: Site) -
         "[...document.querySelectorAll('.fall tbody .bar')]"
         ".map(drawn => drawn.getBoundingClientRect().width > 1)"
     )
-    silences = browser.eval("document.querySelectorAll('.fall tbody rect[fill]').length")
+    silences = browser.eval("document.querySelectorAll('.fall .invocation.good rect[fill]').length")
 
     assert [row[:2] for row in labels] == [
         ["invocation bad", "beacon-large, key A (no. 1)"],

@@ -102,7 +102,7 @@ class ReportsContract:
         (turn,) = stores.reports.page(Asked()).turns
         line = summary(turn.entries)
 
-        assert (line.status, line.lead, line.answered_by) == ("completed", "model-0", "model-1")
+        assert (line.status, line.asked, line.answered_by) == ("completed", "model-0", "model-1")
         assert (line.attempts, line.invocations, line.failures) == (2, 2, ("rate_limit",))
         assert (turn.server, line.output_tokens) == (str(SERVER), 34)
         assert timedelta() < stores.now() - turn.over_at < AGO

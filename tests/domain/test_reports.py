@@ -32,7 +32,7 @@ def troubled(status: str, kind: FailureKind = FailureKind.RATE_LIMIT) -> PastTur
 def test_a_rescued_turn_in_a_line() -> None:
     assert summary(rescued()) == TurnSummary(
         status="completed",
-        lead="model-0",
+        asked="model-0",
         answered_by="model-1",
         attempts=2,
         invocations=2,
@@ -52,6 +52,13 @@ def test_a_calm_turn_needed_no_rescue() -> None:
     assert (calm.was_rescued, calm.was_lost, calm.failures) == (False, False, ())
 
 
+def test_a_model_that_rested_was_not_asked_first() -> None:
+    later = journal((0.0, started()), (0.1, ran(1, 0)), (1.0, failed(1, 0)), (2.0, ended("error")))
+
+    assert summary(later).asked == "model-1"
+    assert summary(later[:1]).asked == "model-0"
+
+
 def test_a_turn_that_was_swept_is_lost() -> None:
     swept = Entry(
         turn_id="t1", seq=SWEPT_SEQ, at_s=99.0, event=TurnSwept(by="other", silent_s=40.0)
@@ -62,16 +69,16 @@ def test_a_turn_that_was_swept_is_lost() -> None:
     assert (line.status, line.length_s, line.was_lost) == (SWEPT, 1.0, True)
 
 
-def test_a_turn_that_was_refused_has_no_lead() -> None:
+def test_a_turn_that_was_refused_asked_nobody() -> None:
     empty = replace(started(), attempts=())
     assert isinstance(empty, TurnStarted)
 
     line = summary(journal((0.0, empty), (0.1, ended("skipped"))))
 
-    assert (line.lead, line.status, line.was_lost) == (None, "skipped", False)
+    assert (line.asked, line.status, line.was_lost) == (None, "skipped", False)
 
 
-def test_rates_are_by_the_model_that_was_to_answer() -> None:
+def test_rates_are_by_the_model_that_was_asked_first() -> None:
     seen = Past(
         calm=(("model-0", 7), ("model-1", 2)),
         troubled=(

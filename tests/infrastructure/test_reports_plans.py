@@ -19,6 +19,7 @@ from turnkeeper.infrastructure.postgres.pipeline import Statement, run
 from turnkeeper.infrastructure.postgres.reports import (
     CALM,
     KEY_TROUBLES,
+    ONE,
     TROUBLED,
     PostgresReports,
     page_of,
@@ -105,6 +106,12 @@ def test_rates_and_keys_are_read_without_a_sequential_scan(
     plan = plan_of(engine, Statement(sql, {"since": since, "limit": 2001}))
 
     assert "Index" in plan
+    assert "Seq Scan" not in plan, plan
+
+
+def test_one_turn_is_read_without_a_sequential_scan(engine: Engine) -> None:
+    plan = plan_of(engine, Statement(ONE, {"turn_id": "turn-001000"}))
+
     assert "Seq Scan" not in plan, plan
 
 

@@ -38,6 +38,7 @@ from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.reports import Reports
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -126,6 +127,7 @@ class Container(DeclarativeContainer):
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
     notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    reports: ThreadSafeSingleton[Reports] = ThreadSafeSingleton(attrgetter("reports"), stores)
     old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
     history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
     traces: ThreadSafeSingleton[UserTraces] = ThreadSafeSingleton(attrgetter("traces"), stores)

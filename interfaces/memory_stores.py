@@ -9,6 +9,7 @@ from turnkeeper.infrastructure.memory.notices import MemoryNotices
 from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.reports import MemoryReports
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.token_measures import MemoryTokenMeasures
@@ -22,7 +23,7 @@ from turnkeeper.interfaces.stores import Stores
 def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
     """All ports over one register of turns."""
     register = Register(clock)
-    journal = MemoryJournal()
+    journal = MemoryJournal(clock.now)
     ledger = MemoryLedger(register, journal=journal)
     keys = MemoryKeyRing(vault=vault, clock=clock)
     settings = MemorySettingsStore()
@@ -52,5 +53,6 @@ def memory_stores(*, vault: Vault, clock: Clock) -> Stores:
             keys=keys,
             settings=settings,
         ),
+        reports=MemoryReports(register, journal=journal),
         orphans=MemoryOrphans(register, ledger=ledger, turns=turns, keys=keys, journal=journal),
     )

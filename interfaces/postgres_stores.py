@@ -11,6 +11,7 @@ from turnkeeper.infrastructure.postgres.ledger import PostgresLedger
 from turnkeeper.infrastructure.postgres.notices import PostgresNotices
 from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
+from turnkeeper.infrastructure.postgres.reports import PostgresReports
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
@@ -42,6 +43,7 @@ def postgres_stores(engine: Engine, *, vault: Vault, runner: Runner) -> Stores:
         old=PostgresOldTurns(engine),
         history=PostgresTurnHistory(engine),
         traces=PostgresUserTraces(engine),
+        reports=PostgresReports(engine),
         orphans=PostgresOrphans(engine),
         close=signals.close,
     )

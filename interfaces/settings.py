@@ -30,6 +30,8 @@ OUTPUT_CAPS = (
 NOT_A_SETTING = "content_filter"
 """The one field of the policy that each server sets for itself."""
 SHOWN_CHARACTERS = 80
+LEAST_TOKEN_CHARACTERS = 16
+SECRETS = ("database_url", "master_secrets", "dashboard_token", "discord_token")
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -73,6 +75,7 @@ class Settings(BaseSettings):
         log_level: The quietest line that is written.
         traces: Whether turns become OpenTelemetry spans; where to is up to the host's SDK.
         metrics: Whether turns are counted for `Turnkeeper.metrics_app`.
+        dashboard_token: What has to be known to see the dashboard; without, it is for this machine.
         discord_token: Of the bot that speaks in Discord (DISCORD_TOKEN); None for none.
         discord_url: Where Discord's interface is, with its version; None for Discord itself.
         hold_chars: The first message waits for so much visible text ...
@@ -124,6 +127,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     traces: bool = False
     metrics: bool = False
+    dashboard_token: str | None = Field(default=None, repr=False)
     discord_token: str | None = Field(default=None, repr=False, validation_alias="DISCORD_TOKEN")
     discord_url: str | None = None
     keep_text: bool = False
@@ -209,6 +213,13 @@ class Settings(BaseSettings):
             if not url.startswith(("http://", "https://")):
                 raise ValueError(f"the address of {provider} does not begin with https://")
         return urls
+
+    @field_validator("dashboard_token")
+    @classmethod
+    def _is_long(cls, token: str | None) -> str | None:
+        if token is not None and len(token) < LEAST_TOKEN_CHARACTERS:
+            raise ValueError(f"a token has at least {LEAST_TOKEN_CHARACTERS} characters")
+        return token
 
     @property
     def data_folder(self) -> Path:
@@ -303,7 +314,7 @@ def _unparsed(error: pydantic_settings.SettingsError) -> str:
 
 
 def _is_secret(variable: str) -> bool:
-    return variable in {variable_of("database_url"), variable_of("master_secrets")}
+    return variable in {variable_of(name) for name in SECRETS}
 
 
 def _shown(value: object) -> str:

@@ -8,6 +8,7 @@ from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.reports import Reports
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -44,4 +45,5 @@ class Stores:
     old: OldTurns
     history: TurnHistory
     traces: UserTraces
+    reports: Reports
     close: Callable[[], None] = lambda: None

@@ -13,6 +13,7 @@ from turnkeeper.infrastructure.memory.notices import MemoryNotices
 from turnkeeper.infrastructure.memory.old_turns import MemoryOldTurns
 from turnkeeper.infrastructure.memory.orphans import MemoryOrphans
 from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.reports import MemoryReports
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
 from turnkeeper.infrastructure.memory.signals import MemorySignals
 from turnkeeper.infrastructure.memory.turn_history import MemoryTurnHistory
@@ -21,7 +22,8 @@ from turnkeeper.infrastructure.memory.user_traces import MemoryUserTraces
 
 
 def stores_in_memory() -> Stores:
-    clock, vault, journal = FrozenClock(), ForgetfulVault(), MemoryJournal()
+    clock, vault = FrozenClock(), ForgetfulVault()
+    journal = MemoryJournal(clock.now)
     versions: dict[Owner, int] = {}
     register = Register(clock)
     notices, settings = MemoryNotices(clock), MemorySettingsStore()
@@ -52,6 +54,7 @@ def stores_in_memory() -> Stores:
         notices=notices,
         settings=settings,
         editor=settings,
+        reports=MemoryReports(register, journal=journal),
         pass_time=clock.advance,
         now=clock.now,
         set_version=versions.__setitem__,

@@ -24,6 +24,7 @@ from turnkeeper.infrastructure.postgres.migrate import migrate
 from turnkeeper.infrastructure.postgres.notices import PostgresNotices
 from turnkeeper.infrastructure.postgres.old_turns import PostgresOldTurns
 from turnkeeper.infrastructure.postgres.orphans import PostgresOrphans
+from turnkeeper.infrastructure.postgres.reports import PostgresReports
 from turnkeeper.infrastructure.postgres.settings_editor import PostgresSettingsEditor
 from turnkeeper.infrastructure.postgres.settings_store import PostgresSettingsStore
 from turnkeeper.infrastructure.postgres.signals import PostgresSignals
@@ -82,6 +83,7 @@ def stores_in_postgres(engine: Engine) -> Iterator[Stores]:
         notices=PostgresNotices(engine),
         settings=PostgresSettingsStore(engine),
         editor=PostgresSettingsEditor(engine),
+        reports=PostgresReports(engine),
         pass_time=passing,
         now=partial(now, engine),
         set_version=partial(set_version, engine),

@@ -13,6 +13,8 @@ FOREIGN = (
     "cryptography",
     "dependency_injector",
     "imagesize",
+    "jinja2",
+    "markupsafe",
     "opentelemetry",
     "orjson",
     "prometheus_client",

@@ -20,7 +20,7 @@ def modules_on_disk() -> set[str]:
         found |= {
             f"turnkeeper/{path.relative_to(ROOT)}"
             for path in (ROOT / layer).rglob("*.*")
-            if path.suffix in {".py", ".mako"} and "__pycache__" not in path.parts
+            if path.suffix in {".py", ".mako", ".html", ".css"} and "__pycache__" not in path.parts
         }
     return found
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -22,10 +23,21 @@ export_option = click.option(
 @click.command()
 @click.argument("turn_id", metavar="[TURN]", required=False)
 @export_option
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write the turn's waterfall into FILE instead, to be sent to somebody.",
+)
 @json_option
 @click.pass_obj
 def explain(
-    installation: Installation, turn_id: str | None, file: str | None, as_json: bool
+    installation: Installation,
+    turn_id: str | None,
+    file: str | None,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """Say why each step of TURN was taken; of the latest turn if none is named."""
     from turnkeeper.infrastructure.journal_codec import entry_to_json
@@ -39,12 +51,25 @@ def explain(
         raise SettingsError(f"{named}; see `turnkeeper turns`")
     if file is not None:
         export_journals((entries,), file, as_json=as_json)
+    if page is not None:
+        _write_page(page, entries)
+        dump({"file": str(page)}) if as_json else tell(f"wrote {page}")
+    if file is not None or page is not None:
         return
     for why in explained(entries):
         if as_json:
             dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
         else:
             tell(str(why))
+
+
+def _write_page(file: Path, entries: tuple[Entry, ...]) -> None:
+    from turnkeeper.interfaces.dashboard.pages import turn_file
+
+    try:
+        file.write_text(turn_file(entries), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror}") from error
 
 
 def export_journals(journals: Sequence[tuple[Entry, ...]], file: str, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from turnkeeper.domain.version import VERSION
 from turnkeeper.interfaces.cli.channels import channel, persona
 from turnkeeper.interfaces.cli.completion import PROGRAM, completion
 from turnkeeper.interfaces.cli.crashtest import crashtest
+from turnkeeper.interfaces.cli.dashboard import dashboard
 from turnkeeper.interfaces.cli.database import db, doctor, migrate
 from turnkeeper.interfaces.cli.demo import demo
 from turnkeeper.interfaces.cli.discord import discord
@@ -118,6 +119,7 @@ _UPKEEP = (
     prune,
     interactions,
     metrics,
+    dashboard,
     discord,
     crashtest,
     completion,

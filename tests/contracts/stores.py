@@ -12,6 +12,7 @@ from turnkeeper.application.ports.ledger import Intent, Ledger
 from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
+from turnkeeper.application.ports.reports import Reports
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
@@ -55,6 +56,7 @@ class Stores:
     notices: Notices
     settings: SettingsStore
     editor: SettingsEditor
+    reports: Reports
     pass_time: Callable[[float], None]
     now: Callable[[], datetime]
     set_version: Callable[[Owner, int], None] = field(default=lambda owner, version: None)

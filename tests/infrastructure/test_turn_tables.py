@@ -11,6 +11,7 @@ from turnkeeper.infrastructure.postgres.migrations.versions import (
     m0002_turns,
     m0006_sweep,
     m0007_history,
+    m0008_reports,
 )
 
 pytestmark = pytest.mark.postgres
@@ -27,6 +28,7 @@ def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
     with transaction(database) as connection:
         context = MigrationContext.configure(connection)
         with Operations.context(context):
+            m0008_reports.downgrade()
             m0007_history.downgrade()
             m0006_sweep.downgrade()
             m0002_turns.downgrade()
@@ -34,6 +36,7 @@ def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
             m0002_turns.upgrade()
             m0006_sweep.upgrade()
             m0007_history.upgrade()
+            m0008_reports.upgrade()
 
     assert left.isdisjoint(m0002_turns.TABLES)
     with connected(database) as connection:

@@ -52,6 +52,10 @@ class EndTurn:
             raise TurnFailed(_why(result), status=result.status.value)
         return result
 
+    def catch_up(self) -> bool:
+        """Write the ends of earlier turns that wait for the store; whether one was written."""
+        return self._settle.is_waiting and self._settle.flush() is None
+
     def crashed(
         self, error: Exception, stage: Stage, perform: PerformStep | None, settle: Settle
     ) -> TurnResult:

@@ -149,6 +149,8 @@ class RunGenerationTurn:
                 break
             if patience.earlier(stage.deadline).passed(clock.monotonic()):
                 break
+            if self._end.catch_up():  # it may have been one of those that held the channel
+                continue
             if clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
                 break
         if isinstance(planned, Planned):

@@ -47,6 +47,11 @@ class SettleTurn:
             self._keep_on_this_machine(closing)
         return cause
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the end of a turn is still to be written."""
+        return bool(self._waiting)
+
     def later(self, entries: tuple[Entry, ...]) -> None:
         """Keep entries that came after their turn was closed for the next write."""
         self._late.extend(entries)

@@ -12,6 +12,7 @@ from turns import Bench, Benches, a_server, a_user
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.application.ports.runner import Stop
+from turnkeeper.application.ports.turn_store import Closing
 from turnkeeper.domain.admission import QuotaRule
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import SinkError, StoreUnavailable, TurnFailed
@@ -22,6 +23,7 @@ from turnkeeper.domain.settings import ServerSettings
 from turnkeeper.domain.stream import StreamEvent, StreamFailed, TextDelta
 from turnkeeper.domain.turn import Persona, TurnRequest
 from turnkeeper.infrastructure.memory.sink import MemorySink
+from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
 from turnkeeper.infrastructure.threads import ThreadRunner, ThreadWork
 
 HELLO = says("Hello.")
@@ -49,6 +51,29 @@ def test_words_that_cannot_be_given_do_not_take_the_end_away(bench: Benches) -> 
     assert (result.status, turn.sink.finalized) == (TurnStatus.ERROR, [result])
     assert [event.committed for event in turn.of("QuotaSettled")] == [False]  # type: ignore[union-attr]
     nothing_is_held(turn)
+
+
+class AwayAtTheEnd(MemoryTurnStore):
+    """A store that is away when the first turn ends, and back after that."""
+
+    closings = 0
+
+    def close(self, closing: Closing) -> None:
+        self.closings += 1
+        if self.closings == 1:
+            raise StoreUnavailable("the store is away")
+        super().close(closing)
+
+
+def test_a_turn_does_not_wait_for_one_whose_end_could_not_be_written(bench: Benches) -> None:
+    turn = bench(ScriptedProvider(alpha=HELLO), turn_store=AwayAtTheEnd)
+    turn.run()
+
+    began_s = turn.clock.monotonic()
+    result = turn.run()
+
+    assert result.status is TurnStatus.COMPLETED
+    assert turn.clock.monotonic() == began_s
 
 
 class FewThreads(ThreadRunner):

@@ -22,7 +22,7 @@ ALONE: Mapping[str, object] = {
     "store": "memory",
     "database_url": None,
     "master_secrets": None,
-    "discord_token": None,
+    "discord_token": None,  # nosec B105
     "live_limits": False,
     "sweep_every_s": 0.0,
     "log": "off",

@@ -20,7 +20,7 @@ LATE = "late:"
 class Grade(Enum):
     """How well a fault was survived."""
 
-    PASS = "pass"  # noqa: S105 - a grade, not a password
+    PASS = "pass"  # noqa: S105 # nosec B105 - a grade
     PARTIAL = "partial"
     """The answer is whole, but not from whom, or not as soon or as cheaply, as it should be."""
     SAFE = "safe"
@@ -52,9 +52,6 @@ class Score:
         """Whether nothing but time is to blame."""
         late = bool(self.why) and all(why.startswith(LATE) for why in self.why)
         return self.grade is Grade.PARTIAL and late
-
-
-PASSED = Score(grade=Grade.PASS)
 
 
 def score(fault: Fault, seen: Observed, policy: ContentFilterPolicy) -> Score:
@@ -137,6 +134,8 @@ def lies_of(seen: Observed) -> Iterator[str]:
         yield "completed without an answer"
     if caller.status is TurnStatus.ERROR and channel.errors != 1:
         yield f"{channel.errors} errors were said, not one"
+    elif caller.answered_by is None and not channel.errors + channel.notices:
+        yield "nobody was told that there is no answer"
 
 
 def _broken(fault: Fault, seen: Observed) -> Iterator[str]:

@@ -132,6 +132,9 @@ LIES = {
         answered("fallback"), channel=Channel(said=(TEXTS["primary"],))
     ),
     "nobody was told": refused(FailureKind.NETWORK, errors=0),
+    "nothing came, and nobody was told": replace(
+        refused(errors=0), caller=Caller(took_s=1.0, status=TurnStatus.EMPTY_RESPONSE)
+    ),
     "told twice": refused(FailureKind.NETWORK, errors=2),
     "no end": Observed(caller=Caller(took_s=120.0)),
     "an exception": Observed(caller=Caller(took_s=1.0, raised="KeyError: 'x'")),

@@ -6,9 +6,11 @@ import pytest
 
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.infrastructure.wall.fault import FROM_PRIMARY, STORY
+from turnkeeper.interfaces.crashtest.breakable_store import BreakableStore, What
+from turnkeeper.interfaces.crashtest.ground import Ground
 from turnkeeper.interfaces.crashtest.observed import Call, Caller, Channel, Observed, Provider
 from turnkeeper.interfaces.crashtest.score import Grade, Score
-from turnkeeper.interfaces.crashtest.store_faults import FAULTS, End, StoreFault, score_of
+from turnkeeper.interfaces.crashtest.store_faults import FAULTS, End, StoreFault, met, score_of
 
 BY_ID = {fault.id: fault for fault in FAULTS}
 ASKED = Provider(primary=(Call(at_s=0.0, size_bytes=9, key="a"),))
@@ -58,3 +60,36 @@ def test_what_is_left_over_afterwards_is_partial() -> None:
     left = ("1 leases were never given back",)
 
     assert score_of(BY_ID["C02"], WHOLE, left) == Score(grade=Grade.PARTIAL, why=left)
+
+
+class Lost(BreakableStore):
+    """Nobody mends it."""
+
+    def mend(self, what: What) -> None:
+        pass
+
+
+class Sturdy(Lost):
+    """Nothing breaks it, so that a turn goes on where it should not."""
+
+    def break_by(self, what: What) -> None:
+        pass
+
+
+@pytest.mark.postgres
+def test_a_turn_that_goes_on_where_nothing_can_be_kept_is_a_fail() -> None:
+    with Ground(speed=20.0) as ground, Sturdy() as store:
+        got, _ = met(ground, store, BY_ID["C08"], "openai")
+
+    assert got.grade is Grade.FAIL
+    assert "providers were asked 1 times, though nothing can be kept" in got.why
+
+
+@pytest.mark.postgres
+def test_a_turnkeeper_that_does_not_recover_is_not_passed() -> None:
+    with Ground(speed=20.0) as ground, Lost() as store:
+        got, _ = met(ground, store, BY_ID["C02"], "openai")
+
+    assert got == Score(
+        grade=Grade.PARTIAL, why=("the store is back, and the next turn is not answered",)
+    )

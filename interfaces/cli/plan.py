@@ -14,6 +14,8 @@ from turnkeeper.application.turn_preview import (
 from turnkeeper.domain.admission import Refused
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.plan import Attempt
+from turnkeeper.domain.redact import redact
 from turnkeeper.domain.standing import Standing
 from turnkeeper.domain.turn import Persona, TurnRequest
 from turnkeeper.interfaces.cli.installation import Installation, environment_keys
@@ -138,10 +140,14 @@ def _row(one: AttemptOutlook, standing: Standing) -> tuple[str, ...]:
         attempt.label,
         attempt.model.id,
         attempt.provider,
-        attempt.endpoint.base_url if attempt.endpoint else "",
+        _address(attempt) or "",
         slot,
         _runs(one, standing),
     )
+
+
+def _address(attempt: Attempt) -> str | None:
+    return redact(attempt.endpoint.base_url) if attempt.endpoint else None
 
 
 def _runs(one: AttemptOutlook, standing: Standing) -> str:
@@ -209,7 +215,7 @@ def _attempt_as_data(one: AttemptOutlook) -> dict[str, Any]:
         "owner": str(attempt.owner),
         "provider": attempt.provider,
         "model": attempt.model.id,
-        "endpoint": attempt.endpoint.base_url if attempt.endpoint else None,
+        "endpoint": _address(attempt),
         "slot": attempt.slot.number,
         "is_lead": attempt.slot.is_lead,
         "needs_key": attempt.needs_key,

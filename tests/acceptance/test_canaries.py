@@ -287,7 +287,8 @@ def test_what_is_raised_to_the_caller_tells_nothing(
 
 @pytest.mark.parametrize(
     "command",
-    ["explain", "explain --json", "turns --json", "key list", "key list --json", "doctor",
+    ["explain", "explain --json", "turns", "turns --json", "key list", "key list --json", "doctor",
+     "pool", "pool --json", "plan --server guild", "plan --server guild --json",
      "secrets audit", "secrets audit --json"],
 )  # fmt: skip
 def test_no_command_prints_any(street: WatchedStreet, command: str) -> None:

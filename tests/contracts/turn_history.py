@@ -131,6 +131,17 @@ class TurnHistoryContract:
         assert turn.ended_at is not None
         stores.start("t2", turn_key="key")
 
+    def test_a_turn_that_was_refused_on_its_second_route_is_listed_once(
+        self, stores: Stores
+    ) -> None:
+        stores.start("t1")
+        refusal = Refused(kind=RefusalKind.USER_QUOTA)
+        stores.close("t1", result=replace(a_result("t1", TurnStatus.ERROR), refusal=refusal))
+
+        (turn,) = self.page(stores)
+
+        assert (turn.turn_id, turn.status, turn.user_id) == ("t1", "error", "ann")
+
     def test_a_turn_that_was_swept_up_is_listed_as_given_up(self, stores: Stores) -> None:
         stores.start("t1")
         stores.pass_time(DEAD_S + 1)

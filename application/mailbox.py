@@ -18,15 +18,25 @@ class Mailbox:
     """Keeps the weightiest signal of a turn. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()  # guards the signal and who is woken by it
+        self._lock = Lock()  # guards all below
         self._signal: Signal | None = None
         self._wakes: list[Callable[[], None]] = []
-        self.arrived = Event()
+        self._arrived: Event | None = None  # made only for a turn that waits, as it is slow
 
     @property
     def signal(self) -> Signal | None:
         """What has come, or None."""
         return self._signal
+
+    @property
+    def arrived(self) -> Event:
+        """Set from the first signal on."""
+        with self._lock:
+            if self._arrived is None:
+                self._arrived = Event()
+                if self._signal is not None:
+                    self._arrived.set()
+            return self._arrived
 
     def put(self, signal: Signal) -> None:
         """Deliver a signal; one that weighs less than what is there changes nothing."""
@@ -35,7 +45,8 @@ class Mailbox:
                 return
             self._signal = signal
             wakes = tuple(self._wakes)
-        self.arrived.set()
+            if self._arrived is not None:
+                self._arrived.set()
         for wake in wakes:
             wake()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
+from turnkeeper.application.known_attempts import KnownAttempts
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.settings_store import SettingsStore
@@ -35,7 +36,6 @@ from turnkeeper.domain.planning import (
     override_of,
     personal_attempts,
     renumbered,
-    server_attempts,
     wants_own_keys,
     withheld,
 )
@@ -99,6 +99,7 @@ class PlanTurn:
         self._known = known
         self._turns = turns
         self._dice = dice
+        self._server_attempts = KnownAttempts(dice.below)
         self._transformers = transformers
         self._serialize = serialize
 
@@ -197,7 +198,7 @@ class PlanTurn:
 
     def _server(self, request: TurnRequest, turn_id: str, override: FallbackEntry | None) -> _Draft:
         server = self._known.server(request.server_id)
-        attempts = server_attempts(request, server, override, self._dice.below)
+        attempts = self._server_attempts(request, server, override)
         own_keys = wants_own_keys(request, server)
         return _Draft(
             plan=Plan(route=Route.SERVER, attempts=attempts),

@@ -17,11 +17,12 @@ else:
 
     def replace(value, /, **changes):
         """A copy of a value, or of any dataclass, with other fields; checked as a new one is."""
+        names = (value.__class__, *changes)
         try:
-            copied = value.__replace__
-        except AttributeError:
-            return dataclasses.replace(value, **changes)
-        return copied(**changes)
+            copied = _COPIERS[names]
+        except KeyError:
+            copied = _COPIERS[names] = _copier(*names)
+        return copied(value, **changes)
 
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     made.__dataclass_params__.frozen = True
     made.__new__ = staticmethod(_first)
     made.__setattr__, made.__delattr__ = _refuse, _refuse
-    made.__reduce__ = _reduced
+    made.__reduce__, made.__replace__ = _reduced, replace
     if made.__repr__ is object.__repr__:
         made.__repr__ = _shown
     return made  # type: ignore[no-any-return]
@@ -78,18 +79,15 @@ def _again(kind: type[T], given: dict[str, Any]) -> T:
 # ── what is compiled ────────────────────────────────────────────────────────────────────────
 
 
+_OPEN: dict[type, type] = {}
+"""The open twin of each class of values."""
+_COPIERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
+"""By a class and the fields that change: what makes such a copy."""
 _SOURCE = """
 def made(_kind, {parameters}):
     _self = _allocated(_open)
     {filled}
     _self.__class__ = _kind
-    {checked}
-    return _self
-
-def changed(_old, {changes}):
-    _self = _allocated(_open)
-    {copied}
-    _self.__class__ = _old.__class__
     {checked}
     return _self
 
@@ -102,6 +100,15 @@ def hashed(_self):
     return hash({own})
 """
 
+_COPIED = """
+def copied(_old, *, {changed}):
+    _self = _allocated(_open)
+    {filled}
+    _self.__class__ = _kind
+    {checked}
+    return _self
+"""
+
 
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
@@ -112,32 +119,26 @@ def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
 def _compile(kind: Any) -> None:
     """Give a class the functions that name its fields."""
     known = fields(kind)
+    _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
     names: dict[str, Any] = {
         "_absent": MISSING,
         "_allocated": object.__new__,
-        "_open": type(kind.__name__, (), {"__slots__": kind.__slots__}),
+        "_open": _OPEN[kind],
         **{f"_default_{one.name}": one.default for one in known},
         **{f"_factory_{one.name}": one.default_factory for one in known},
     }
-    exec(_source(known, hasattr(kind, "__post_init__")), names)  # noqa: S102 - fields' names alone
+    exec(_source(known, _check_of(kind)), names)  # noqa: S102 - fields' names alone
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
-    kind.__replace__ = names["changed"]
     names["made"].__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(names["made"])
 
 
-def _source(known: tuple[Field[Any], ...], checks: bool) -> str:
-    all_names = [one.name for one in known]
+def _source(known: tuple[Field[Any], ...], checked: str) -> str:
     compared = [one.name for one in known if one.compare]
     return _SOURCE.format(
         parameters=_parameters(known),
-        changes=", ".join(["*", *(f"{one}=_absent" for one in all_names)]) if known else "",
         filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
-        copied="; ".join(
-            f"_self.{one} = _old.{one} if {one} is _absent else {one}" for one in all_names
-        )
-        or "pass",
-        checked="_self.__post_init__()" if checks else "pass",
+        checked=checked,
         own=f"({''.join(f'_self.{one}, ' for one in compared)})",
         other=f"({''.join(f'_other.{one}, ' for one in compared)})",
     )
@@ -159,3 +160,22 @@ def _given(one: Field[Any]) -> str:
     if one.default_factory is MISSING:
         return one.name
     return f"_factory_{one.name}() if {one.name} is _absent else {one.name}"
+
+
+def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
+    """What copies a value with these fields changed."""
+    known = [one.name for one in fields(kind)]
+    if kind not in _OPEN or not changed or not set(changed) <= set(known):
+        return dataclasses.replace  # of another dataclass, or it refuses what is no field
+    filled = [f"_self.{one} = {one if one in changed else f'_old.{one}'}" for one in known]
+    source = _COPIED.format(
+        changed=", ".join(changed), filled="; ".join(filled), checked=_check_of(kind)
+    )
+    names: dict[str, Any] = {"_allocated": object.__new__, "_open": _OPEN[kind], "_kind": kind}
+    exec(source, names)  # noqa: S102 - fields' names alone
+    copied: Callable[..., Any] = names["copied"]
+    return copied
+
+
+def _check_of(kind: Any) -> str:
+    return "_self.__post_init__()" if hasattr(kind, "__post_init__") else "pass"

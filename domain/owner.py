@@ -1,6 +1,7 @@
 """Who owns keys and settings, and whose credentials pay."""
 
 from enum import Enum
+from functools import lru_cache
 
 from turnkeeper.domain.frozen import frozen
 
@@ -17,6 +18,8 @@ class OwnerKind(Enum):
 
     SERVER = "server"
     USER = "user"
+
+    __hash__ = object.__hash__  # an enum's own is slow, and owners are keys of many dicts
 
 
 @frozen(kw_only=False)
@@ -36,12 +39,12 @@ class Owner:
             raise ValueError(f"an owner's id is a text without outer blanks, not {self.id!r}")
 
     def __str__(self) -> str:
-        return f"{self.kind.value}:{self.id}"
+        return f"{self.kind._value_}:{self.id}"  # a turn asks often, and `value` is slow
 
     @classmethod
     def server(cls, server_id: str) -> "Owner":
         """The owner that is a server."""
-        return cls(OwnerKind.SERVER, server_id)
+        return _server(server_id)
 
     @classmethod
     def user(cls, user_id: str) -> "Owner":
@@ -59,3 +62,8 @@ class Owner:
         if not colon or kind not in {k.value for k in OwnerKind}:
             raise ValueError(f"an owner is written server:ID or user:ID, not {text!r}")
         return cls(OwnerKind(kind), owner_id)
+
+
+@lru_cache(maxsize=1024)
+def _server(server_id: str) -> Owner:
+    return Owner(OwnerKind.SERVER, server_id)

@@ -46,6 +46,7 @@ _SCHEME = re.compile(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
 _WORD = re.compile(r"[\w.*-]+", re.ASCII)
+_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:
@@ -58,9 +59,10 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
         limit: The most characters that are returned; what is longer ends in "…". At least 1.
     """
     text = _without(secrets, text)
-    for label in _LABELLED:
-        text = label.sub(_value_masked, text)
-    text = _SCHEME.sub(_credential_masked, text)
+    if _BEFORE_VALUE.search(text):
+        for label in _LABELLED:
+            text = label.sub(_value_masked, text)
+        text = _SCHEME.sub(_credential_masked, text)
     return _cut(_WORD.sub(_word_masked, text), limit)
 
 

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 _BLOCK_BYTES = 65_536
-_WORD_BYTES = 2_048  # so much is asked for where words come one by one, as memory is taken for it
+_WORD_BYTES = 1_024  # so much is asked for where words come one by one, as memory is taken for it
 
 
 class Receiver(Protocol):

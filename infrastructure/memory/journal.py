@@ -86,5 +86,9 @@ class MemoryJournal(Journal):
 
 def _together(known: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """All of them by number; of two with one number, the first stays."""
-    by_number = {entry.seq: entry for entry in reversed((*known, *new))}
+    together = (*known, *new)
+    numbers = [entry.seq for entry in together]
+    if numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # as they are noted
+        return together
+    by_number = {entry.seq: entry for entry in reversed(together)}
     return tuple([by_number[number] for number in sorted(by_number)])

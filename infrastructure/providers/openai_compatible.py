@@ -91,9 +91,10 @@ class OpenAICompatibleProvider(ChatProvider):
     ) -> Generator[StreamEvent, None, None]:
         try:
             read_timeout_s = terms.read_timeout_s(self._clock.monotonic())
-            posted = self._posted(request, terms)
             with self._http.post_stream(
-                posted, stop=terms.stop, read_timeout_s=read_timeout_s
+                self._posted(request, terms),  # not named, so that its body is not kept meanwhile
+                stop=terms.stop,
+                read_timeout_s=read_timeout_s,
             ) as reply:
                 yield from self._read(reply, terms)
         except HttpError as error:

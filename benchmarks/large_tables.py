@@ -44,6 +44,19 @@ OWNERS = (
     """,
 )
 
+# What was charged of quotas, and the days and periods in which it counts.
+QUOTAS = (
+    """
+    INSERT INTO quota_units (server, trigger_key, state, user_id, day, holders, expires_at)
+    SELECT 'server:' || n, 'trigger', 'charged', 'user', current_date, '{}', now()
+    FROM generate_series(1, :many / 10) AS n
+    """,
+    """
+    INSERT INTO quota_days (server, user_id, day, used)
+    SELECT 'server:' || n, 'user', current_date, 1 FROM generate_series(1, :many / 10) AS n
+    """,
+)
+
 # Turns that ended, of 12 events and one message each.
 TURNS = (
     """
@@ -80,7 +93,7 @@ TURNS_AT_ONCE = 100_000
 
 def add_owners(database: Connection, many: int) -> None:
     """Add so many servers."""
-    for statement in OWNERS:
+    for statement in (*OWNERS, *QUOTAS):
         database.execute(text(statement), {"many": many, "bench": str(SERVER)})
 
 

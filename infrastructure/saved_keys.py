@@ -1,12 +1,11 @@
 """What all key rings and vaults decide alike about saved keys."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 from turnkeeper.application.ports.key_ring import NoneFree
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.owner import Owner
-from turnkeeper.domain.rotation import KeyId, NothingFree, RotationKey, RotationPool
+from turnkeeper.domain.rotation import KeyId, RotationKey
 from turnkeeper.domain.secret import Secret
 
 HINT_CHARACTERS = 4
@@ -40,29 +39,33 @@ def next_main(keys: Iterable[RotationKey]) -> KeyId | None:
 
 
 def none_free(
-    pool: RotationPool, nothing: NothingFree, *, now: datetime, shut: Sequence[KeyId], whose: str
+    next_in_s: float | None,
+    *,
+    refused: Sequence[KeyId],
+    is_empty: bool,
+    shut: Sequence[KeyId],
+    whose: str,
 ) -> NoneFree:
     """The answer that no key can be lent.
 
     Args:
+        next_in_s: Seconds until the soonest comes back; None if none does.
+        refused: Keys that the provider refused.
+        is_empty: Whether there are no keys.
         shut: Keys that did not open.
         whose: Owner and provider, to say.
     """
-    next_in_s = None if nothing.next_at is None else (nothing.next_at - now).total_seconds()
-    return NoneFree(next_in_s=next_in_s, cause=_cause(pool, next_in_s, shut, whose))
-
-
-def _cause(pool: RotationPool, next_in_s: float | None, shut: Sequence[KeyId], whose: str) -> str:
     if shut:
-        return f"{_named(shut)} of {whose} cannot be decrypted: check the master secret"
-    if next_in_s is not None:
-        return ""
-    if not pool.keys:
-        return f"no key of {whose} is saved or enabled; add one with `turnkeeper key add`"
-    refused = [key.id for key in pool.keys if key.health.disabled]
-    if refused:
-        return f"the provider refused {_named(refused)} of {whose}: replace it"
-    return f"every key of {whose} was tried"
+        cause = f"{_named(shut)} of {whose} cannot be decrypted: check the master secret"
+    elif next_in_s is not None:
+        cause = ""
+    elif is_empty:
+        cause = f"no key of {whose} is saved or enabled; add one with `turnkeeper key add`"
+    elif refused:
+        cause = f"the provider refused {_named(refused)} of {whose}: replace it"
+    else:
+        cause = f"every key of {whose} was tried"
+    return NoneFree(next_in_s=next_in_s, cause=cause)
 
 
 def _named(ids: Sequence[KeyId]) -> str:

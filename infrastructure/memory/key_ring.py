@@ -73,11 +73,16 @@ class MemoryKeyRing(KeyRing, KeyVault):
                 lendable = pool.lendable(left_out, now)
                 chosen = lendable.choose(model=model, without=left_out, now=now)
                 if isinstance(chosen, NothingFree):
-                    whole = pool.whole()
-                    nothing = whole.choose(model=model, without=left_out, now=now)
+                    nothing = pool.whole().choose(model=model, without=left_out, now=now)
                     assert isinstance(nothing, NothingFree)
-                    whose = f"{owner} for {provider}"
-                    return none_free(whole, nothing, now=now, shut=shut, whose=whose)
+                    at = nothing.next_at
+                    return none_free(
+                        None if at is None else (at - now).total_seconds(),
+                        refused=[key.id for key in pool.whole().keys if key.health.disabled],
+                        is_empty=not pool.ids,
+                        shut=shut,
+                        whose=f"{owner} for {provider}",
+                    )
                 row = self._rows[chosen.key.id]
                 try:
                     secret = self._opened(row)

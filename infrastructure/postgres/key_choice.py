@@ -97,7 +97,18 @@ SELECT id FROM provider_keys WHERE owner = %(owner)s AND provider = %(provider)s
 ORDER BY id LIMIT 1 FOR UPDATE
 """
 
-# The pool as it stands, for the answer when its keys come back.
-POOL = f"""
-SELECT s.*, {NOW} AS now FROM key_state s WHERE {IS_OF_POOL} ORDER BY s.key_id
-"""  # noqa: S608
+FREE_AT = f"""
+GREATEST((s.model_rests ->> %(model)s::text)::timestamptz, s.rests_until,
+    CASE WHEN s.rests_until IS NOT NULL AND NOT {RESTS_FOR_ANOTHER} THEN s.probe_until END)
+"""
+# Whether a key is free after all, and what to say of the pool if none is. It looks at all keys.
+NONE_FREE = squeezed(f"""
+{LEFT}
+SELECT COALESCE(({DUE_OR_IDLE}), ({BUSY_OR_LAST})) IS NOT NULL AS is_free,
+    count(*) = 0 AS is_empty,
+    COALESCE(array_agg(s.key_id ORDER BY s.key_id) FILTER (WHERE s.disabled), '{{}}') AS refused,
+    extract(epoch FROM min({FREE_AT}) FILTER (
+        WHERE (s.enabled OR s.is_main) AND NOT s.disabled AND {FREE_AT} > {NOW}
+    ) - {NOW})::float8 AS next_in_s
+FROM key_state s WHERE {IS_OF_POOL}
+""")  # noqa: S608

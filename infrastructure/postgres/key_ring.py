@@ -1,7 +1,5 @@
 """Lends and books keys in Postgres."""
 
-from datetime import UTC, datetime
-
 from sqlalchemy import Engine
 
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
@@ -9,17 +7,16 @@ from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import StoreUnavailable, VaultError
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.owner import Owner
-from turnkeeper.domain.rotation import Booking, BookNeutral, KeyId, Lease, NothingFree, RotationPool
+from turnkeeper.domain.rotation import Booking, BookNeutral, KeyId, Lease
 from turnkeeper.infrastructure.postgres.key_booking import NEUTRAL, sql_of, values_of
-from turnkeeper.infrastructure.postgres.key_choice import LEND, POOL, TURNSTILE
-from turnkeeper.infrastructure.postgres.key_rows import lease_of, opened, rotation_key
+from turnkeeper.infrastructure.postgres.key_choice import LEND, NONE_FREE, TURNSTILE
+from turnkeeper.infrastructure.postgres.key_rows import lease_of, opened
 from turnkeeper.infrastructure.postgres.pipeline import Row, Statement, run
 from turnkeeper.infrastructure.saved_keys import none_free
 
 # Each round that lends nothing though a key is free means that somebody else was lent it.
 ROUNDS = 100
-IN_TURN = (TURNSTILE, LEND, POOL)
-EPOCH = datetime.fromtimestamp(0, UTC)
+IN_TURN = (TURNSTILE, LEND, NONE_FREE)
 
 Values = dict[str, object]
 
@@ -81,10 +78,9 @@ class PostgresKeyRing(KeyRing):
                 raise _outrun(wish)
             # None is free, or somebody was faster. From now on one at a time, so that of many
             # who ask at once not all are late again.
-            _, lent, pool = run(self._engine, *(Statement(sql, wish.values) for sql in IN_TURN))
-            none = None if lent else _none_free(wish, pool)
-            if none is not None:
-                return none
+            _, lent, (said,) = run(self._engine, *(Statement(sql, wish.values) for sql in IN_TURN))
+            if not lent and not said["is_free"]:
+                return _none_free(wish, said)
             rounds += 1
         return lent[0]
 
@@ -108,12 +104,11 @@ def _outrun(wish: _Wish) -> StoreUnavailable:
     )
 
 
-def _none_free(wish: _Wish, rows: list[Row]) -> NoneFree | None:
-    """Why no key of these is free; None if one is."""
-    now = rows[0]["now"] if rows else EPOCH
-    pool = RotationPool(keys=tuple(rotation_key(row) for row in rows))
-    chosen = pool.choose(model=wish.model, without=wish.without, now=now)
-    if not isinstance(chosen, NothingFree):
-        return None
-    whose = f"{wish.owner} for {wish.provider}"
-    return none_free(pool, chosen, now=now, shut=wish.shut, whose=whose)
+def _none_free(wish: _Wish, said: Row) -> NoneFree:
+    return none_free(
+        said["next_in_s"],
+        refused=said["refused"],
+        is_empty=said["is_empty"],
+        shut=wish.shut,
+        whose=f"{wish.owner} for {wish.provider}",
+    )

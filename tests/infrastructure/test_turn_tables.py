@@ -12,6 +12,7 @@ from turnkeeper.infrastructure.postgres.migrations.versions import (
     m0006_sweep,
     m0007_history,
     m0008_reports,
+    m0009_orders_of_keys,
 )
 
 pytestmark = pytest.mark.postgres
@@ -39,6 +40,19 @@ def test_the_turns_can_be_dropped_and_made_again(database: Engine) -> None:
             m0008_reports.upgrade()
 
     assert left.isdisjoint(m0002_turns.TABLES)
+    with connected(database) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_orders_of_keys_can_be_dropped_and_made_again(database: Engine) -> None:
+    with transaction(database) as connection:
+        context = MigrationContext.configure(connection)
+        with Operations.context(context):
+            m0009_orders_of_keys.downgrade()
+            left = {index["name"] for index in inspect(connection).get_indexes("key_state")}
+            m0009_orders_of_keys.upgrade()
+
+    assert left.isdisjoint(m0009_orders_of_keys.INDEXES)
     with connected(database) as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 

@@ -143,8 +143,8 @@ def units(engine: Engine) -> Counter[str]:
 
 
 def growth_mb(weights: list[tuple[int, int]], per: int = 3000) -> float | None:
-    """Megabytes that so many turns add, by the straight line through the last two thirds."""
-    steady = weights[len(weights) // 3 :]
+    """Megabytes that so many turns add, by the straight line through the second half."""
+    steady = weights[len(weights) // 2 :]
     if len(steady) < 3:
         return None
     mean_x = sum(x for x, _ in steady) / len(steady)

@@ -33,6 +33,13 @@ COUNTED = "SELECT state, count(*) FROM quota_units GROUP BY state"
 STANDING = """
 SELECT turn_id, channel_id, result FROM turns WHERE status <> 'given_up' AND result IS NOT NULL
 """
+SUSPECTS = """
+SELECT i.channel_id, i.turn_id, t.status, i.state, i.message_id, i.written_at, t.opened_at,
+    t.alive_until
+FROM delivery_intents i JOIN turns t USING (server, turn_id)
+WHERE t.status = 'given_up' OR i.state NOT IN ('posted', 'taken_back')
+ORDER BY i.written_at
+"""
 SHOWN = 5
 
 
@@ -92,14 +99,28 @@ def standing(engine: Engine) -> dict[str, set[str]]:
     return found
 
 
-def strays(expected: Mapping[str, set[str]], shown: Mapping[str, set[str]]) -> Iterator[str]:
-    """What stands in channels and should not, and the other way round."""
+def suspects(engine: Engine) -> dict[str, list[str]]:
+    """By channel, what is known of the messages of lost turns and of those that nobody found."""
+    found: dict[str, list[str]] = {}
+    with connected(engine) as connection:
+        for row in connection.execute(text(SUSPECTS)):
+            found.setdefault(row.channel_id, []).append(
+                f"{row.turn_id} ({row.status}), {row.state} {row.message_id},"
+                f" {row.written_at:%H:%M:%S} in {row.opened_at:%H:%M:%S}-{row.alive_until:%H:%M:%S}"
+            )
+    return found
+
+
+def strays(
+    expected: Mapping[str, set[str]], shown: Mapping[str, set[str]]
+) -> Iterator[tuple[str, str]]:
+    """By channel, what stands there and should not, and the other way round."""
     for channel in sorted(expected.keys() | shown.keys()):
         should, does = expected.get(channel, set()), shown.get(channel, set())
         if does - should:
-            yield f"channel {channel} still shows {sorted(does - should)[:SHOWN]}"
+            yield channel, f"still shows {sorted(does - should)[:SHOWN]}"
         if should - does:
-            yield f"channel {channel} misses {sorted(should - does)[:SHOWN]}"
+            yield channel, f"misses {sorted(should - does)[:SHOWN]}"
 
 
 def in_folders(root: Path) -> dict[str, set[str]]:
@@ -122,8 +143,8 @@ def units(engine: Engine) -> Counter[str]:
 
 
 def growth_mb(weights: list[tuple[int, int]], per: int = 3000) -> float | None:
-    """Megabytes that so many turns add, by the straight line through the last two thirds."""
-    steady = weights[len(weights) // 3 :]
+    """Megabytes that so many turns add, by the straight line through the second half."""
+    steady = weights[len(weights) // 2 :]
     if len(steady) < 3:
         return None
     mean_x = sum(x for x, _ in steady) / len(steady)

@@ -71,12 +71,10 @@ def settings_of(folder: Path, url: str, at: Addresses, **more: object) -> Settin
     return Settings(**(values | more))
 
 
-def opened(
-    settings: Settings, folder: Path, clock: Clock | None = None, **parts: object
-) -> Turnkeeper:
+def opened(settings: Settings, folder: Path, clock: Clock = SystemClock()) -> Turnkeeper:
     """A turnkeeper that looks at its channels wherever they are."""
     reader = EveryChannel(folder)
-    keeper = Turnkeeper.open(settings, clock=clock or SystemClock(), channel_reader=reader, **parts)
+    keeper = Turnkeeper.open(settings, clock=clock, channel_reader=reader)
     reader.sees(DiscordChannelReader(keeper._container.discord_bot()))
     return keeper
 

@@ -100,10 +100,11 @@ def _played(asked: Play, folder: Path, store: BeatenStore, world: Outside) -> li
     with _engine(store) as engine, city.opened(direct, root) as keeper:
         _sweep(asked, engine, keeper)
         found = list(audit.findings(engine, keeper, crew.log, data))
-        expected = audit.standing(engine)
+        expected, suspects = audit.standing(engine), audit.suspects(engine)
         say(f"units: {dict(audit.units(engine))}; lost by kills: {len(crew.log.lost)}")
     shown = {channel: set(ids) for channel, ids in world.end().items()} | audit.in_folders(root)
-    found += audit.strays(expected, shown)
+    for channel, stray in audit.strays(expected, shown):
+        found.append(f"channel {channel} {stray}; suspects: {suspects.get(channel)}")
     found += _heavy(crew)
     if crew.log.goodbyes != asked.processes:
         found.append(f"{crew.log.goodbyes} of {asked.processes} processes ended well")

@@ -38,7 +38,8 @@ END_OTHERS = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND application_name LIKE %s
 """
-ALL_BACK_S = 60.0
+TOLD_S = 0.1
+"""How long the server takes to tell the backends that there are."""
 
 
 class BeatenStore:
@@ -135,8 +136,9 @@ class BeatenStore:
     def crowded(self) -> Iterator[None]:
         """Others have taken all connections, those of the turnkeepers too."""
         with ExitStack() as stack:
+            first = stack.enter_context(self.connect("crowd"))
             self._take_all(stack)
-            self.end_backends_from(stack)
+            first.execute(END_OTHERS, (f"{APPLICATION}%",))
             self._take_all(stack)
             yield
 
@@ -173,20 +175,22 @@ class BeatenStore:
         found: Callable[[], Any] = getattr(self, kind.replace(" ", "_"))
         return found
 
-    def end_backends_from(self, stack: ExitStack) -> None:
-        """End the others' connections by one that is there already."""
-        (connection, *_) = self._taken
-        connection.execute(END_OTHERS, (f"{APPLICATION}%",))
-
     def _take_all(self, stack: ExitStack) -> None:
-        self._taken: list[psycopg.Connection[Any]] = getattr(self, "_taken", [])
-        self._taken = [one for one in self._taken if not one.closed]
         with suppress(psycopg.OperationalError):
             for _ in range(MOST_CONNECTIONS):
-                self._taken.append(stack.enter_context(self.connect("crowd")))
+                stack.enter_context(self.connect("crowd"))
 
     def _set(self, name: str, value: str) -> None:
+        """Change a setting of the server; over once whoever connects finds it changed."""
         self.say(f"ALTER SYSTEM SET {name} = {value}", "SELECT pg_reload_conf()")
+        while self._shown(name) != value:
+            time.sleep(0.01)
+        time.sleep(TOLD_S)
+
+    def _shown(self, name: str) -> str:
+        with self.connect() as connection:
+            row = connection.execute(f"SHOW {name}".encode()).fetchone()
+        return str(row[0]) if row else ""
 
     def _postmaster(self) -> Postmaster | None:
         return Postmaster.on(self._data)

@@ -38,4 +38,4 @@ def test_growth_is_the_slope_of_what_came_after_the_start() -> None:
 def test_what_stands_too_much_and_what_is_missing_is_found() -> None:
     found = audit.strays({"a": {"1", "2"}, "b": {"3"}}, {"a": {"1", "9"}, "b": {"3"}})
 
-    assert list(found) == ["channel a still shows ['9']", "channel a misses ['2']"]
+    assert list(found) == [("a", "still shows ['9']"), ("a", "misses ['2']")]

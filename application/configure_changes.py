@@ -1,14 +1,18 @@
 """Small changes of what is set: one fallback more or less, one row's preference, all forgotten."""
 
+from collections.abc import Callable
+
 from turnkeeper.application.configure_endpoints import ConfigureEndpoints
-from turnkeeper.application.configure_models import merged, without_same
+from turnkeeper.application.configure_models import merged, paired, sound, without_same
 from turnkeeper.application.configure_personal import primary_of
 from turnkeeper.application.portable import written
+from turnkeeper.domain.admission import CooldownRule
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Sampling
 from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.domain.plan import BrokenEntry, FallbackEntry, ModelEntry
+from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
 
 
@@ -33,6 +37,45 @@ class ConfigureChanges(ConfigureEndpoints):
                 named = ", ".join(map(str, users[:5])) + (", …" if len(users) > 5 else "")
                 raise SettingsError(f"{found.id} is used by {named}; set other models there first")
             self._ports.editor.remove_model(found.id)
+
+    # ── several of a server's at once ───────────────────────────────────────────────────────
+
+    def set_rules(
+        self,
+        server_id: str,
+        *,
+        member_keys_only: bool | None = None,
+        content_filter: ContentFilterPolicy | None = None,
+        sampling: Callable[[Sampling], Sampling] | None = None,
+    ) -> ServerSettings:
+        """Set what is given, in one change; None stays as it is.
+
+        Args:
+            sampling: Makes of what the server's requests set what they set from now on.
+        """
+        with self._ports.changing:
+            settings = self.server(server_id)
+            if member_keys_only is not None:
+                settings = replace(settings, member_keys_only=member_keys_only)
+            if content_filter is not None:
+                settings = replace(settings, content_filter=content_filter)
+            if sampling is not None:
+                settings = replace(settings, sampling=sound(sampling(settings.sampling)))
+            return self._save_server(settings)
+
+    def set_channel(
+        self, server_id: str, channel_id: str, *, model: str | None, cooldown: CooldownRule | None
+    ) -> ServerSettings:
+        """Set what is different in a channel, in one change; None stays as it is."""
+        with self._ports.changing:
+            settings = self.server(server_id)
+            if model is not None:
+                models = paired(settings.channel_models, channel_id, self.find_model(model))
+                settings = replace(settings, channel_models=models)
+            if cooldown is not None:
+                rules = paired(settings.channel_cooldowns, channel_id, cooldown)
+                settings = replace(settings, channel_cooldowns=rules)
+            return self._save_server(settings)
 
     # ── a server's primary model ────────────────────────────────────────────────────────────
 

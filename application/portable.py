@@ -72,6 +72,9 @@ class PortableServer:
     endpoints: tuple[Endpoint, ...] = ()
     models: tuple[Model, ...] = ()
 
+    def __post_init__(self) -> None:
+        Owner.server(self.server)  # so that its id is one
+
     @property
     def owner(self) -> Owner:
         """Whose settings they are."""
@@ -88,6 +91,9 @@ class PortableUser:
     providers: tuple[PortableRow, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
     models: tuple[Model, ...] = ()
+
+    def __post_init__(self) -> None:
+        Owner.user(self.user)  # so that the id is one
 
     @property
     def owner(self) -> Owner:

@@ -7,12 +7,14 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from turnkeeper.domain.conversation import Conversation
+from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.memory.sink import MemorySink
 from turnkeeper.infrastructure.tools.registry import ToolRegistry
 from turnkeeper.infrastructure.wall.answer import Answer
 from turnkeeper.infrastructure.wall.seen import Seen
 from turnkeeper.infrastructure.wall.server import Wall
+from turnkeeper.interfaces.cli.owners import LOCAL
 from turnkeeper.interfaces.cli.program import program
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -74,10 +76,11 @@ class Town:
         self.run = run
         self.wall = wall
         self.patience = 4
-        for name in ("alpha", "beta"):
-            run.done("model", "add", f"{PROVIDER}:{name}")
-        run.done("model", "use", f"{PROVIDER}:alpha")
-        run.done("key", "add", PROVIDER, typed="sk-server-0123456789")
+        with Turnkeeper.open(run.settings) as keeper:
+            for name in ("alpha", "beta"):
+                keeper.configure.register_model(f"{PROVIDER}:{name}")
+            keeper.configure.use_model(LOCAL, f"{PROVIDER}:alpha")
+            keeper.configure.add_key(Owner.server(LOCAL), PROVIDER, "sk-server-0123456789")
         wall.script(Answer(text="Aye."))
 
     def turn(self, *options: str) -> dict[str, Any]:

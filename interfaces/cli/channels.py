@@ -38,14 +38,12 @@ def set_channel(  # noqa: PLR0913 - one for each option
     """Set what is different in CHANNEL; what is not given stays."""
     if model is None and scope is None:
         raise click.UsageError("give --model, or --cooldown with --seconds")
+    rule = None
+    if scope is not None:
+        length_s = seconds or CooldownRule().length_s
+        rule = CooldownRule(type=CooldownType(scope), length_s=length_s)
     with installation.turnkeeper() as keeper:
-        if model is not None:
-            keeper.configure.set_channel_model(server_id, channel_id, model)
-        if scope is not None:
-            rule = CooldownRule(
-                type=CooldownType(scope), length_s=seconds or CooldownRule().length_s
-            )
-            keeper.configure.set_channel_cooldown(server_id, channel_id, rule)
+        keeper.configure.set_channel(server_id, channel_id, model=model, cooldown=rule)
         show(keeper, Owner.server(server_id), "channels", as_json=as_json)
 
 

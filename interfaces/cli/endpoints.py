@@ -1,22 +1,22 @@
 """Addresses that owners name: OpenAI-compatible endpoints."""
 
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import click
 
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import replace
-from turnkeeper.domain.model import Capabilities, Endpoint
+from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.owner import Owner
+from turnkeeper.interfaces.cli.capabilities import capability_options, capable
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import owner_options, owner_or_local
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 from turnkeeper.interfaces.cli.settings_view import changed
 
 F = TypeVar("F", bound=Callable[..., Any])
-CAPABILITIES = tuple(field.name for field in fields(Capabilities))
 
 
 @click.group()
@@ -42,17 +42,11 @@ _OPTIONS = (
     click.option("--num-ctx", type=click.IntRange(min=1), help="Its context, in tokens."),
     _flag("requires_auth", "Whether it wants a key."),
     _flag("trusted", "Whether its address is yours and is not checked."),
-    _flag("tools", "Whether it calls tools."),
-    _flag("images", "Whether it sees images."),
-    _flag("videos", "Whether it sees videos."),
-    _flag("reasoning", "Whether it thinks before it answers."),
-    _flag("prefix_completion", "Whether it goes on from a given beginning."),
-    _flag("strict_role_alternation", "Whether roles must take turns."),
-    _flag("verbatim_tool_calling", "Whether it writes tool calls as text."),
 )
 
 
 def _endpoint_options(command: F) -> F:
+    command = capability_options(command)
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -186,8 +180,8 @@ def _save(
     given: dict[str, Any],
     as_json: bool,
 ) -> None:
-    can = {name: given.pop(name) for name in CAPABILITIES if name in given}
-    wanted = replace(before, **given, capabilities=replace(before.capabilities, **can))
+    can = capable(before.capabilities, given)
+    wanted = replace(before, **given, capabilities=can)
     with installation.turnkeeper() as keeper:
         if "model_id" in given:
             model = keeper.configure.find_model(given["model_id"])

@@ -1,17 +1,23 @@
 """Models: registered, described and chosen."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Capabilities, Limits, Model
 from turnkeeper.domain.owner import OwnerKind
+from turnkeeper.interfaces.cli.capabilities import capability_options, capable
 from turnkeeper.interfaces.cli.fallbacks import show_models
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import owner_options, owner_or_local, server_option
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.cli.settings_view import changed
+
+if TYPE_CHECKING:  # imported where it is used, so that help is there at once
+    from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
 
 @click.group()
@@ -19,28 +25,50 @@ def model() -> None:
     """Register, list and choose models."""
 
 
+_window = click.option(
+    "--window", "window_tokens", type=click.IntRange(min=1), help="Tokens in all."
+)
+_output = click.option(
+    "--max-output", "max_output_tokens", type=click.IntRange(min=1), help="Tokens out."
+)
+
+
 @model.command("add")
 @click.argument("name", metavar="PROVIDER:NAME")
-@click.option("--window", "window_tokens", type=click.IntRange(min=1), help="Tokens in all.")
-@click.option("--max-output", "output_tokens", type=click.IntRange(min=1), help="Tokens out.")
-@click.option("--tools/--no-tools", default=True, show_default=True, help="It calls tools.")
-@click.option("--images", is_flag=True, help="It sees images.")
-@click.option("--videos", is_flag=True, help="It sees videos.")
-@click.option("--reasoning", is_flag=True, help="It thinks before it answers.")
-@click.option("--prefix-completion", is_flag=True, help="It goes on from a given beginning.")
-@click.option("--strict-role-alternation", is_flag=True, help="Roles must take turns.")
-@click.option("--verbatim-tool-calling", is_flag=True, help="It writes tool calls as text.")
+@_window
+@_output
+@capability_options
 @json_option
 @click.pass_obj
 def add(installation: Installation, /, name: str, as_json: bool, **known: Any) -> None:
-    """Register a model with what is known about it."""
-    made = _model(name, known)
+    """Register a model with what is known about it; what is not given is unknown.
+
+    Of one that is registered, only its prices stay.
+    """
+    try:
+        named = Model.named(name)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
     with installation.turnkeeper() as keeper:
-        saved = keeper.configure.register_model(made)
-    if as_json:
-        dump(asdict(saved))
-    else:
-        tell(f"registered {saved.id}")
+        known_id = f"{keeper.configure.find_provider(named.provider)}:{named.name}"
+        there = {one.id: one for one in keeper.configure.models()}
+        before = there.get(known_id, named)
+        wanted = replace(before, capabilities=Capabilities(), limits=Limits())
+        _save(keeper, wanted, known, as_json)
+
+
+@model.command("set")
+@click.argument("name", metavar="MODEL")
+@_window
+@_output
+@capability_options
+@json_option
+@click.pass_obj
+def set_model(installation: Installation, /, name: str, as_json: bool, **known: Any) -> None:
+    """Change what is known about MODEL; what is not given stays."""
+    changed(known)
+    with installation.turnkeeper() as keeper:
+        _save(keeper, keeper.configure.find_model(name), known, as_json)
 
 
 @model.command("list")
@@ -122,20 +150,15 @@ def clear(installation: Installation, server_id: str, as_json: bool) -> None:
         show_models(keeper.configure.clear_model(server_id), as_json)
 
 
-def _model(name: str, known: dict[str, Any]) -> Model:
-    try:
-        named = Model.named(name)
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
-    return Model(
-        id=named.id,
-        provider=named.provider,
-        name=named.name,
-        limits=Limits(
-            window_tokens=known.pop("window_tokens"), max_output_tokens=known.pop("output_tokens")
-        ),
-        capabilities=Capabilities(**known),
-    )
+def _save(keeper: "Turnkeeper", before: Model, known: dict[str, Any], as_json: bool) -> None:
+    can = capable(before.capabilities, known)
+    limits = {name: value for name, value in known.items() if value is not None}
+    wanted = replace(before, capabilities=can, limits=replace(before.limits, **limits))
+    saved = keeper.configure.register_model(wanted)
+    if as_json:
+        dump(asdict(saved))
+    else:
+        tell(f"registered {saved.id}")
 
 
 def _row(model: Model) -> tuple[str, ...]:

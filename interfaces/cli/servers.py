@@ -64,15 +64,13 @@ def set_server(
     sampling = taken(options)
     given = changed({**options, "sampling": sampling or None})
     with installation.turnkeeper() as keeper:
-        configure = keeper.configure
-        if sampling:
-            now = configure.server(server_id).sampling
-            configure.set_sampling(server_id, applied(now, sampling))
-        if "member_keys_only" in given:
-            configure.require_member_keys(server_id, given["member_keys_only"])
-        if "content_filter" in given:
-            policy = ContentFilterPolicy(given["content_filter"])
-            configure.set_content_filter(server_id, policy)
+        policy = given.get("content_filter")
+        keeper.configure.set_rules(
+            server_id,
+            member_keys_only=given.get("member_keys_only"),
+            content_filter=ContentFilterPolicy(policy) if policy else None,
+            sampling=(lambda now: applied(now, sampling)) if sampling else None,
+        )
         show(keeper, Owner.server(server_id), *given, as_json=as_json)
 
 

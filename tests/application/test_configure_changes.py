@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from builders import SERVER, USER, a_model, an_endpoint
 from fakes import FrozenClock, OneProvider, ScriptedProvider
@@ -6,9 +8,11 @@ from turnkeeper.application.configure import Configure
 from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.portable import written
+from turnkeeper.domain.admission import CooldownRule, CooldownType
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.model import Sampling
 from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import FallbackRef, PersonalSettings, SavedProvider, ServerSettings
 from turnkeeper.infrastructure.memory.key_ring import MemoryKeyRing
 from turnkeeper.infrastructure.memory.settings_store import MemorySettingsStore
@@ -96,6 +100,47 @@ def test_a_server_without_a_primary_model_draws_nothing(configure: Configure) ->
     cleared = configure.clear_model(SERVER.id)
 
     assert (cleared.primary, cleared.randomizer, chain(cleared)) == (None, False, [BETA.id])
+
+
+def test_several_rules_are_one_change(configure: Configure) -> None:
+    configure.set_sampling(SERVER.id, Sampling(top_k=3))
+    before = configure.server(SERVER.id)
+
+    after = configure.set_rules(
+        SERVER.id,
+        member_keys_only=True,
+        content_filter=ContentFilterPolicy.STOP,
+        sampling=lambda now: replace(now, temperature=1.0),
+    )
+
+    assert after == replace(
+        before,
+        version=before.version + 1,
+        member_keys_only=True,
+        content_filter=ContentFilterPolicy.STOP,
+        sampling=Sampling(top_k=3, temperature=1.0),
+    )
+
+
+def test_rules_with_one_that_makes_no_sense_change_nothing(configure: Configure) -> None:
+    before = configure.server(SERVER.id)
+
+    with pytest.raises(SettingsError, match="top_p is 0 to 1, not 2"):
+        configure.set_rules(SERVER.id, member_keys_only=True, sampling=lambda _: Sampling(top_p=2))
+
+    assert configure.server(SERVER.id) == before
+
+
+def test_a_channel_is_one_change_and_keeps_what_is_not_given(configure: Configure) -> None:
+    rule = CooldownRule(type=CooldownType.STRICT)
+    configure.set_channel_model(SERVER.id, "7", "alpha")
+
+    changed = configure.set_channel(SERVER.id, "7", model=None, cooldown=rule)
+
+    assert (changed.channel_models, changed.channel_cooldowns) == (
+        (("7", ALPHA),),
+        (("7", rule),),
+    )
 
 
 def test_a_user_chooses_a_model_and_keeps_what_its_provider_has_set(configure: Configure) -> None:

@@ -19,7 +19,7 @@ SERVER = PortableServer(
     server="guild",
     primary="openai:a",
     fallbacks=("endpoint:1",),
-    sampling=Sampling(temperature=1.0, stop=('END"\n', "\x00é"), logit_bias=(("5", -1.0),)),
+    sampling=Sampling(temperature=1.0, stop=('END"\n', "\x1bé"), logit_bias=(("5", -1.0),)),
     channels=(PortableChannel(id="9", cooldown=CooldownRule(type=CooldownType.STRICT)),),
     providers=(PortableProvider(provider="openai", sampling=Sampling(disabled=frozenset("ba"))),),
     endpoints=(an_endpoint(1),),
@@ -59,13 +59,26 @@ HEAD = 'format = 1\nserver = "x"\n'
         (HEAD + 'user = "y"', "it names either a server or a user, by `server` or `user`"),
         (HEAD + 'api_key = "sk-1234"', "api_key: there is no such setting"),
         (HEAD + "[[channels]]\nid = '1'\ncolor = 1", "channels[0].color: there is no such setting"),
-        (HEAD + "[[channels]]", "channels[0].id: field required"),
-        (HEAD + 'randomizer = "yes"', "randomizer: input should be a valid boolean"),
-        (HEAD + "primary = 2026-11-30", "there is a date, a time, inf or nan in it"),
-        (HEAD + "[sampling]\ntemperature = nan", "there is a date, a time, inf or nan in it"),
+        (HEAD + "[[channels]]", "channels[0].id: it is missing"),
+        (HEAD + 'randomizer = "yes"', "randomizer: it is to be true or false"),
+        (HEAD + "primary = 2026-11-30", "primary: it is to be a text without NUL"),
+        (HEAD + 'primary = "a\\u0000"', "primary: it is to be a text without NUL"),
+        (HEAD + "[sampling]\ntemperature = nan", "sampling.temperature: it is to be a number"),
+        (HEAD + "[sampling]\ntop_k = true", "sampling.top_k: it is to be a whole number"),
+        (HEAD + f"[sampling]\ntop_k = {2**63}", "sampling.top_k: it is to be a whole number"),
+        (HEAD + "fallbacks = " + "[" * 9000, "it is no TOML that can be read: lists within lists"),
+        ("format = 1\nserver = ' '", "the file: an owner's id is a text without outer blanks"),
+        ("format = 1\nuser = ''", "the file: an owner's id is a text without outer blanks"),
+        (HEAD + "sampling = 1", "sampling: it is to be a table"),
+        (HEAD + "fallbacks = 'a'", "fallbacks: it is to be a list"),
+        (
+            HEAD + "[sampling]\nlogit_bias = [['a', 1.0], ['a']]",
+            "sampling.logit_bias[1]: it is to be a list of 2",
+        ),
         (
             HEAD + '[cooldown]\ntype = "sometimes"',
-            "cooldown.type: input should be 'off', 'per_user', 'per_channel', 'server' or 'strict'",
+            "cooldown.type: it is to be"
+            " 'off' or 'per_user' or 'per_channel' or 'server' or 'strict'",
         ),
         (
             HEAD + "[cooldown]\nlength_s = 0",
@@ -92,6 +105,6 @@ def test_all_problems_are_named_at_once() -> None:
         read(text)
 
     assert str(refused.value) == (
-        "colour: there is no such setting; fallbacks[0]: input should be a valid string;"
+        "colour: there is no such setting; fallbacks[0]: it is to be a text without NUL;"
         " quota: period_days is 1 to 365, not 0"
     )

@@ -94,6 +94,7 @@ def test_people_see_a_table_and_what_is_broken(run: Commands) -> None:
 @pytest.mark.parametrize(
     "command",
     [
+        ("model", "set", "x"),
         ("server", "set"),
         ("provider", "set", "openai"),
         ("quota", "set"),
@@ -138,6 +139,23 @@ def test_a_model_is_shown_and_forgotten_once_nobody_uses_it(run: Commands) -> No
         True,
     )
     assert run.data("model", "list") == []
+
+
+def test_what_is_known_of_a_model_is_changed_or_said_anew(run: Commands) -> None:
+    model = '[[models]]\nid = "google:g"\nprovider = "google"\nname = "g"\nprice_in_per_mtok = 2.5'
+    file = f"format = 1\nserver = 'x'\n{model}\n[models.limits]\nmax_output_tokens = 7\n"
+    run.done("import", "-", typed=file)
+
+    set_ = run.data("model", "set", "google:g", "--window", "99", "--images", "--no-tools")
+    added = run.data("model", "add", "gemini:g", "--images")
+
+    assert set_["limits"] == {"window_tokens": 99, "max_output_tokens": 7}
+    assert (set_["capabilities"]["images"], set_["capabilities"]["tools"]) == (True, False)
+    assert added["limits"] == {"window_tokens": None, "max_output_tokens": None}
+    assert (added["capabilities"]["images"], added["capabilities"]["tools"]) == (True, True)
+    assert [one["price_in_per_mtok"] for one in (set_, added)] == [2.5, 2.5]
+    assert run.data("model", "list") == [added]
+    assert "no model 'x' is registered" in run.refused("model", "set", "x", "--images")
 
 
 def test_an_endpoint_is_listed_and_removed_once_nobody_uses_it(run: Commands) -> None:

@@ -35,8 +35,7 @@ def explain(
         named = "no turn was run yet" if turn_id is None else f"there is no turn {turn_id!r}"
         raise SettingsError(f"{named}; see `turnkeeper turns`")
     if file is not None:
-        _write(file, entries)
-        dump({"file": str(file)}) if as_json else tell(f"wrote {file}")
+        _write(file, entries, as_json=as_json)
         return
     for why in explained(entries):
         if as_json:
@@ -45,13 +44,17 @@ def explain(
             tell(str(why))
 
 
-def _write(file: Path, entries: tuple[Entry, ...]) -> None:
+def _write(file: Path, entries: tuple[Entry, ...], *, as_json: bool) -> None:
     from turnkeeper.interfaces.dashboard.pages import turn_file
 
     try:
         file.write_text(turn_file(entries), encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{file} cannot be written: {error.strerror}") from error
+    if as_json:
+        dump({"file": str(file)})
+    else:
+        tell(f"wrote {file}")
 
 
 @click.command()

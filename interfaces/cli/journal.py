@@ -52,8 +52,7 @@ def explain(
     if file is not None:
         export_journals((entries,), file, as_json=as_json)
     if page is not None:
-        _write_page(page, entries)
-        dump({"file": str(page)}) if as_json else tell(f"wrote {page}")
+        _write_page(page, entries, as_json=as_json)
     if file is not None or page is not None:
         return
     for why in explained(entries):
@@ -63,13 +62,17 @@ def explain(
             tell(str(why))
 
 
-def _write_page(file: Path, entries: tuple[Entry, ...]) -> None:
+def _write_page(file: Path, entries: tuple[Entry, ...], *, as_json: bool) -> None:
     from turnkeeper.interfaces.dashboard.pages import turn_file
 
     try:
         file.write_text(turn_file(entries), encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{file} cannot be written: {error.strerror}") from error
+    if as_json:
+        dump({"file": str(file)})
+    else:
+        tell(f"wrote {file}")
 
 
 def export_journals(journals: Sequence[tuple[Entry, ...]], file: str, *, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """The dashboard from the command line, and the file of a turn."""
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -33,9 +34,10 @@ def test_a_turn_is_written_into_a_file(database: Engine, database_url: str, tmp_
     named, latest = tmp_path / "named.html", tmp_path / "latest.html"
 
     done = turnkeeper(database_url, tmp_path, "explain", "saved", "--html", str(named))
-    turnkeeper(database_url, tmp_path, "explain", "--html", str(latest))
+    told = turnkeeper(database_url, tmp_path, "explain", "--html", str(latest), "--json")
 
     assert (done.exit_code, done.stdout) == (0, f"wrote {named}\n")
+    assert json.loads(told.stdout) == {"file": str(latest)}
     assert "took message m1 back" in named.read_text(encoding="utf-8")
     assert named.read_bytes() == latest.read_bytes()
 

@@ -13,7 +13,10 @@ from turnkeeper.interfaces.cli.present import dump, json_option, tell
 @json_option
 @click.pass_obj
 def prune(installation: Installation, days: int, as_json: bool) -> None:
-    """Forget turns that are long over, with their journals, messages, signals and quota units."""
+    """Forget turns that are long over, with their journals, messages, signals and quota units.
+
+    It needs the login of the tables' owner: the role that runs turns may not delete journals.
+    """
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
     with installation.container() as container:

@@ -74,7 +74,7 @@ def explained(entries: Iterable[Entry], *, decisions_only: bool = False) -> tupl
         Why(
             entry=entry,
             what=told.why(entry.event),
-            because=told.because(entry.event, happened[number + 1 :]),
+            because=told.because(happened, number),
         )
         for number, entry in enumerate(all_of_it)
     )
@@ -90,12 +90,14 @@ class _Telling:
         self._attempts: dict[int, Attempt] = {}
         self._policy: TurnPolicy | None = None
 
-    def because(self, event: Event, after: tuple[Event, ...]) -> Because | None:
+    def because(self, happened: tuple[Event, ...], number: int) -> Because | None:
         """What stands behind an invocation that gave no answer; None for all else."""
+        event = happened[number]
         if not isinstance(event, events.InvocationEnded):
             return None
         if event.failure is None and event.outcome not in WITHOUT_FAILURE:
             return None
+        after = happened[number + 1 :]
         self._meet(attempt for asked in after for attempt in _opened_by(asked))
         return because(event, after, self._name, self._policy)
 

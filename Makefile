@@ -60,7 +60,7 @@ arch: $(VENV)/.installed-dev      ## imports point inward
 	$(BIN)/lint-imports
 
 audit: $(VENV)/.installed-dev     ## known weaknesses of what is installed; asks the network
-	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+	$(BIN)/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(INSTALL) -e '.[docs]'

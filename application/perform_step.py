@@ -1,5 +1,7 @@
 """The effects of one turn's steps: each performs a step and returns what to tell the turn."""
 
+from datetime import datetime
+
 from turnkeeper.application.open_server_route import OpenServerRoute as Open
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, NoneFree
@@ -207,7 +209,7 @@ class PerformStep:
         answer = self._tools.open_server_route(
             self._stage.request, self._stage.turn_id, start_no=step.start_no, rests=self._rests
         )
-        self._note(_asked(answer))
+        self._note(_asked(answer, self._tools.clock.now()))
         if isinstance(answer, RouteOpened) and answer.reservation is not None:
             self._reservation = answer.reservation
             self._note(events.QuotaReserved(trigger_key=answer.reservation.trigger_key))
@@ -282,13 +284,16 @@ class PerformStep:
         return NoKey(attempt_no=step.attempt_no, next_at_s=next_at_s, now_s=now_s, cause=none.cause)
 
 
-def _asked(answer: RouteOpened | RouteRefused | RouteFailed) -> events.ServerRouteAsked:
+def _asked(
+    answer: RouteOpened | RouteRefused | RouteFailed, now: datetime
+) -> events.ServerRouteAsked:
     match answer:
         case RouteOpened(attempts=attempts, resting=resting):
             rests = tuple(sorted(resting))
             return events.ServerRouteAsked(answer="opened", attempts=attempts, resting=rests)
-        case RouteRefused(kind=kind):
-            return events.ServerRouteAsked(answer="refused", cause=kind.value)
+        case RouteRefused(kind=kind, refusal=refusal):
+            next_in_s = refusal.next_in_s(now) if refusal else None
+            return events.ServerRouteAsked(answer="refused", cause=kind.value, next_in_s=next_in_s)
         case RouteFailed(cause=cause):
             return events.ServerRouteAsked(answer="failed", cause=cause)
 

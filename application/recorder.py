@@ -23,7 +23,7 @@ class Recorder:
 
     def note(self, event: Event) -> None:
         """Add an event."""
-        at_s = self.at_s(self._clock.monotonic())
+        at_s = self._clock.monotonic() - self._began_s
         with self._lock:
             entry = Entry(turn_id=self.turn_id, seq=len(self._entries), at_s=at_s, event=event)
             self._entries.append(entry)

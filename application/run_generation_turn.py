@@ -1,5 +1,6 @@
 """The use case: run one turn to its one end. Read `_steps` first; it is the product."""
 
+from datetime import datetime
 from typing import assert_never
 
 from turnkeeper.application.end_turn import EndTurn
@@ -154,7 +155,7 @@ class RunGenerationTurn:
             if clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
                 break
         if isinstance(planned, Planned):
-            _note_start(planned, stage, self._policy(planned))
+            _note_start(planned, stage, self._policy(planned), clock.now())
         return planned
 
     def _policy(self, planned: Planned) -> TurnPolicy:
@@ -181,7 +182,7 @@ def _is_busy(planned: Planned) -> bool:
     return isinstance(admission, Refused) and admission.kind is RefusalKind.CHANNEL_BUSY
 
 
-def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy) -> None:
+def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, now: datetime) -> None:
     admission, request = planned.opened.admission, stage.request
     stage.recorder.note(
         TurnStarted(
@@ -203,6 +204,7 @@ def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy) -> None:
                 where="planned route",
                 already_said=admission.already_said,
                 cause=admission.cause,
+                next_in_s=admission.next_in_s(now),
             )
         )
     elif admission.reservation is not None:

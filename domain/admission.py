@@ -159,6 +159,10 @@ class Refused:
     already_said: bool = False
     cause: str = ""
 
+    def next_in_s(self, now: datetime) -> float | None:
+        """In how many seconds it would no longer refuse, or None."""
+        return None if self.until is None else max(0.0, (self.until - now).total_seconds())
+
 
 Admission = Granted | Refused
 

@@ -38,12 +38,13 @@ class TurnStarted:
 
 @frozen
 class TurnRefused:
-    """An admission refused the turn, or its server route."""
+    """An admission refused the turn, until so many seconds later, or nobody knows (None)."""
 
     kind: str
     where: str
     already_said: bool = False
     cause: str = ""
+    next_in_s: float | None = None
 
 
 @frozen
@@ -256,12 +257,14 @@ class ServerRouteAsked:
         attempts: Its attempts where it opened.
         cause: Why not, where it did not.
         resting: Numbers of the attempts whose model rests.
+        next_in_s: In how many seconds it would no longer refuse, or None if nobody knows.
     """
 
     answer: str
     attempts: tuple[Attempt, ...] = ()
     cause: str = ""
     resting: tuple[int, ...] = ()
+    next_in_s: float | None = None
 
 
 @frozen

@@ -4,7 +4,7 @@ A failure is kept on its key and in the journal, where others than the writer re
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -29,14 +29,19 @@ _WORD = re.compile(r"\w+")
 
 def without_quotes(failure: Failure, conversation: Conversation) -> Failure:
     """Return the failure without what it repeats of the conversation."""
-    texts = {_BLANK.sub(" ", text).strip() for text in _texts_of(conversation)}
+    texts = tuple(_texts_of(conversation))
     code = failure.code
     return replace(
         failure,
-        message=_masked(failure.message, texts),
-        evidence=_masked(failure.evidence, texts),
-        code=_masked(code, texts) if code else code,
+        message=unquoted(failure.message, texts),
+        evidence=unquoted(failure.evidence, texts),
+        code=unquoted(code, texts) if code else code,
     )
+
+
+def unquoted(said: str, texts: Iterable[str]) -> str:
+    """Return what was said without what it repeats of the texts."""
+    return _masked(said, {_BLANK.sub(" ", text).strip() for text in texts})
 
 
 def _texts_of(conversation: Conversation) -> Iterator[str]:

@@ -7,15 +7,14 @@ from turnkeeper.domain import events
 from turnkeeper.domain.events import Entry, Event
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.plan import Attempt
-from turnkeeper.interfaces.explain_words import (
-    back,
-    may_follow,
-    messages,
-    reaction,
-    said,
-    so,
-    words,
+from turnkeeper.domain.policy import TurnPolicy
+from turnkeeper.interfaces.explain_failure import (
+    WITHOUT_FAILURE,
+    Because,
+    because,
+    what_failed,
 )
+from turnkeeper.interfaces.explain_words import back, back_in, may_follow, messages, so, words
 
 DECISIONS = (
     events.TurnStarted,
@@ -46,11 +45,18 @@ class Why:
 
     Attributes:
         entry: The event in its journal.
-        text: What happened, and why.
+        what: What happened.
+        because: What stands behind it, where something failed.
     """
 
     entry: Entry
-    text: str
+    what: str
+    because: Because | None = None
+
+    @property
+    def text(self) -> str:
+        """What happened, and why."""
+        return self.what if self.because is None else f"{self.what}; {self.because}"
 
     def __str__(self) -> str:
         return f"{self.entry.at_s:8.3f} s  {self.text}"
@@ -62,8 +68,16 @@ def explained(entries: Iterable[Entry], *, decisions_only: bool = False) -> tupl
     Args:
         decisions_only: Leave out what only says that something was done.
     """
-    told = _Telling()
-    lines = tuple(Why(entry=entry, text=told.why(entry.event)) for entry in entries)
+    told, all_of_it = _Telling(), tuple(entries)
+    happened = tuple(entry.event for entry in all_of_it)
+    lines = tuple(
+        Why(
+            entry=entry,
+            what=told.why(entry.event),
+            because=told.because(happened, number),
+        )
+        for number, entry in enumerate(all_of_it)
+    )
     return tuple(
         line for line in lines if not decisions_only or isinstance(line.entry.event, DECISIONS)
     )
@@ -74,6 +88,18 @@ class _Telling:
 
     def __init__(self) -> None:
         self._attempts: dict[int, Attempt] = {}
+        self._policy: TurnPolicy | None = None
+
+    def because(self, happened: tuple[Event, ...], number: int) -> Because | None:
+        """What stands behind an invocation that gave no answer; None for all else."""
+        event = happened[number]
+        if not isinstance(event, events.InvocationEnded):
+            return None
+        if event.failure is None and event.outcome not in WITHOUT_FAILURE:
+            return None
+        after = happened[number + 1 :]
+        self._meet(attempt for asked in after for attempt in _opened_by(asked))
+        return because(event, after, self._name, self._policy)
 
     def why(self, event: Event) -> str:
         match event:
@@ -81,7 +107,11 @@ class _Telling:
                 return self._started(event)
             case events.TurnRefused():
                 said = ", which was said before" if event.already_said else ""
-                return f"refused on the {event.where}: {words(event.kind)}{said}{so(event.cause)}"
+                next_in = back_in(event.next_in_s)
+                return (
+                    f"refused on the {event.where}: {words(event.kind)}{said}{so(event.cause)}"
+                    f"{next_in}"
+                )
             case events.ServerRouteAsked():
                 return self._server_route(event)
             case (
@@ -111,16 +141,21 @@ class _Telling:
 
     def _started(self, event: events.TurnStarted) -> str:
         self._meet(event.attempts)
+        self._policy = event.policy
         order = ", then ".join(self._name(attempt.number) for attempt in event.attempts)
         resting = ", ".join(self._name(number) for number in event.resting)
         last = f"; resting, so last: {resting}" if resting else ""
         route = may_follow(event.server_route)
-        return f"planned on the {event.route.value} route: {order or 'nothing'}{last}{route}"
+        whom = _whom(event)
+        return f"planned on the {event.route.value} route{whom}: {order or 'nothing'}{last}{route}"
 
     def _server_route(self, event: events.ServerRouteAsked) -> str:
         self._meet(event.attempts)
         order = ", then ".join(self._name(attempt.number) for attempt in event.attempts)
-        return f"asked for the server's models: {event.answer}{so(order or event.cause)}"
+        answer = f"{event.answer}{so(order or words(event.cause))}"
+        resting = ", ".join(self._name(number) for number in event.resting)
+        last = f"; resting, so last: {resting}" if resting else ""
+        return f"asked for the server's models: {answer}{last}{back_in(event.next_in_s)}"
 
     def _on_the_way(
         self,
@@ -152,7 +187,8 @@ class _Telling:
                 return f"waited {event.for_s:.1f} s with {name}: {event.why}"
             case events.InvocationStarted():
                 key = f" with key {event.key_id}" if event.key_id is not None else " without a key"
-                how = "" if event.adjust == "AsIs" else f", changed: {words(event.adjust)}"
+                tokens = f" to {event.tokens} tokens" if event.tokens is not None else ""
+                how = "" if event.adjust == "AsIs" else f", changed: {words(event.adjust)}{tokens}"
                 return f"asked {name}{key}{how}"
             case events.ModelRested():
                 return f"{name} rests for {event.for_s:.0f} s: {words(event.cause)}"
@@ -161,18 +197,29 @@ class _Telling:
 
     def _ended(self, event: events.InvocationEnded) -> str:
         name = self._name(event.attempt_no)
+        if event.failure is not None or event.outcome in WITHOUT_FAILURE:
+            return what_failed(event, self._name)
         kept = f", {messages(event.kept)} in the channel" if event.kept else ""
-        if event.failure is None:
-            detail = f" ({words(event.detail)})" if event.detail else ""
-            return f"{name}: {words(event.outcome)}{detail}{kept}"
-        return f"{name}: {said(event.failure)}{kept}; {reaction(event.failure)}"
+        detail = f" ({words(event.detail)})" if event.detail else ""
+        return f"{name}: {words(event.outcome)}{detail}{kept}"
 
-    def _meet(self, attempts: tuple[Attempt, ...]) -> None:
+    def _meet(self, attempts: Iterable[Attempt]) -> None:
         self._attempts |= {attempt.number: attempt for attempt in attempts}
 
     def _name(self, number: int) -> str:
         attempt = self._attempts.get(number)
         return f"attempt {number}" if attempt is None else attempt.model.name
+
+
+def _opened_by(event: Event) -> tuple[Attempt, ...]:
+    return event.attempts if isinstance(event, events.ServerRouteAsked) else ()
+
+
+def _whom(event: events.TurnStarted) -> str:
+    """Who asked, and where, where the journal says so."""
+    who = f" for user {event.user_id}" if event.user_id else ""
+    where = f" of server {event.server_id}" if event.server_id else ""
+    return f"{who}{where}"
 
 
 def _booked(event: events.KeyBooked) -> str:

@@ -1,33 +1,8 @@
 """The words in which a turn is explained."""
 
-from turnkeeper.domain.failure import REACTIONS, Failure, OtherKey, SameKey
 from turnkeeper.domain.plan import ServerRoute
 
 LONGEST_WORDS = 200
-
-
-def said(failure: Failure) -> str:
-    """A failure: its kind, the rule that knew it by what, and what was said."""
-    status = f" {failure.status}" if failure.status else ""
-    rule = f" [{failure.rule}{' ' if failure.evidence else ''}{failure.evidence}]"
-    text = " ".join(failure.message.split())[:LONGEST_WORDS]
-    after = failure.retry_after_s
-    hint = f", back in {after:g} s as it says" if after is not None else ""
-    return f"{words(failure.kind.value)}{status}{rule if failure.rule else ''} ({text}{hint})"
-
-
-def reaction(failure: Failure) -> str:
-    """What the table of failures lets follow."""
-    reaction = REACTIONS[failure.kind]
-    options = (
-        "another key" if reaction.other_key is not OtherKey.NEVER else "",
-        f"the same key ({reaction.same_key.value})"
-        if reaction.same_key is not SameKey.NEVER
-        else "",
-        "the next model" if reaction.next_model else "",
-    )
-    may_help = " or ".join(option for option in options if option)
-    return f"what may help is {may_help or 'nothing'}"
 
 
 def messages(ids: tuple[str, ...]) -> str:
@@ -53,6 +28,11 @@ def may_follow(server_route: str) -> str:
 def back(next_in_s: float | None) -> str:
     """When the next key is free."""
     return "none comes back by itself" if next_in_s is None else f"the next in {next_in_s:.1f} s"
+
+
+def back_in(next_in_s: float | None) -> str:
+    """When it may be tried again, where that is known."""
+    return "" if next_in_s is None else f"; may be tried again in {next_in_s:.0f} s"
 
 
 def so(cause: str) -> str:

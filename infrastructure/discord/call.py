@@ -1,8 +1,10 @@
 """One call of Discord's interface, before it is sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 from turnkeeper.domain.frozen import frozen
 
@@ -40,3 +42,25 @@ class Call:
     def name(self) -> str:
         """What it is called in messages; it holds no id and no token."""
         return f"{self.verb} {self.template}"
+
+    @property
+    def token(self) -> str | None:
+        """The token that its address holds, or None."""
+        names, parts = self.template.split("/"), self.path.partition("?")[0].split("/")
+        found = (part for name, part in zip(names, parts, strict=False) if name == "{token}")
+        return next(map(unquote, found), None)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What its body has people read."""
+        return tuple(_texts_in(self.body))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from chain.from_iterable(map(_texts_in, value.values()))
+        case list() | tuple():
+            yield from chain.from_iterable(map(_texts_in, value))

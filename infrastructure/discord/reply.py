@@ -2,14 +2,35 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from math import isfinite
 from typing import Any
 
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.quotes import unquoted
 from turnkeeper.domain.redact import redact
 
 _MESSAGE_CHARS = 300
+_FIELD_CHARS = 80
+_CODE_CHARS = 40
 _NO_JSON = object()
+
+
+@frozen
+class Sent:
+    """What a reply may repeat and nobody else may read.
+
+    Attributes:
+        secrets: The tokens in use.
+        texts: What people were to read.
+    """
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    texts: tuple[str, ...] = field(default=(), repr=False)
+
+    def without(self, said: str, limit: int) -> str:
+        """What was said, without it."""
+        return redact(unquoted(redact(said, self.secrets), self.texts), limit=limit)
 
 
 @frozen
@@ -21,38 +42,52 @@ class Reply:
         headers: By name in any case.
         value: The JSON of the body; None for an empty one, or one that is no JSON.
         is_json: Whether the body was JSON; an empty one is not.
+        sent: What it may repeat.
     """
 
     status: int
     headers: Mapping[str, str]
     value: Any
     is_json: bool
+    sent: Sent = Sent()
 
     @classmethod
-    def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> "Reply":
+    def read(
+        cls, status: int, headers: Mapping[str, str], body: bytes, sent: Sent = Sent()
+    ) -> "Reply":
         """The reply with this body."""
         value = _json(body)
         is_json = value is not _NO_JSON
         return cls(
-            status=status, headers=headers, value=value if is_json else None, is_json=is_json
+            status=status,
+            headers=headers,
+            value=value if is_json else None,
+            is_json=is_json,
+            sent=sent,
         )
 
     @property
     def code(self) -> str:
         """Discord's code of an error; ``0`` where there is none."""
         code = self._field("code")
-        return str(code) if isinstance(code, int | str) and not isinstance(code, bool) else "0"
+        if not isinstance(code, int | str) or isinstance(code, bool):
+            return "0"
+        return self.sent.without(str(code), _CODE_CHARS)
 
     @property
     def message(self) -> str:
-        """Discord's words of an error, without secrets, possibly none."""
+        """Discord's words of an error, without secrets and quotes, possibly none."""
         message = self._field("message")
-        return redact(message, limit=_MESSAGE_CHARS) if isinstance(message, str) else ""
+        return self.sent.without(message, _MESSAGE_CHARS) if isinstance(message, str) else ""
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The fields that an error complains of, each with its code."""
-        return tuple(_complaints(self._field("errors"), ""))
+        without = self.sent.without
+        return tuple(
+            (without(name, _FIELD_CHARS), without(code, _FIELD_CHARS))
+            for name, code in _complaints(self._field("errors"), "")
+        )
 
     @property
     def retry_after_s(self) -> float | None:
@@ -124,4 +159,4 @@ def _complaints(errors: Any, name: str) -> Iterator[tuple[str, str]]:
         elif isinstance(inner, list):
             for one in inner:
                 if isinstance(one, dict):
-                    yield name or "request", redact(str(one.get("code", "")), limit=80)
+                    yield name or "request", str(one.get("code", ""))

@@ -9,7 +9,7 @@ from turnkeeper.domain.redact import redact
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.discord.call import Call
-from turnkeeper.infrastructure.discord.reply import Reply
+from turnkeeper.infrastructure.discord.reply import Reply, Sent
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
 from turnkeeper.infrastructure.threads import ThreadStop
 
@@ -58,7 +58,7 @@ class Transport:
                 call.verb, self._request(call), stop=stop or ThreadStop(), read_timeout_s=timeout_s
             ) as reply:
                 body = reply.whole_body(_REPLY_BYTES, timeout_s)
-                return Reply.read(reply.status, reply.headers, body)
+                return Reply.read(reply.status, reply.headers, body, self._sent(call))
         except HttpError as error:
             if error.kind is HttpErrorKind.CANCELLED:
                 raise Cancelled(f"stopped during {call.name}") from error
@@ -67,6 +67,11 @@ class Transport:
     def close(self) -> None:
         """Close the connections that rest."""
         self._http.close()
+
+    def _sent(self, call: Call) -> Sent:
+        token = call.token
+        secrets = (self._token.reveal(), *(() if token is None else (token,)))
+        return Sent(secrets=secrets, texts=call.texts)
 
     def _request(self, call: Call) -> HttpRequest:
         secret = (("Authorization", f"Bot {self._token.reveal()}"),) if call.by_bot else ()

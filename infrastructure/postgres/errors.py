@@ -24,6 +24,10 @@ FORBIDDEN = "42501"
 OTHER_SCHEMA = ("3F000", "42P01", "42703", "42883")
 
 
+class LacksPrivilege(StoreError):
+    """The role that is logged in may not do it."""
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Let database errors inside appear as StoreUnavailable where they may pass, else StoreError.
@@ -58,7 +62,7 @@ def _translated(error: Exception, origin: BaseException | None) -> StoreError:
             " apply the migrations"
         )
     if state == FORBIDDEN:
-        return StoreError(
+        return LacksPrivilege(
             f"the database's role lacks a privilege: {first_line(origin)} ({state}); let the owner"
             " of the tables run `turnkeeper migrate --app-role ROLE`"
         )

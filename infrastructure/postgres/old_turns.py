@@ -3,6 +3,8 @@
 from sqlalchemy import Engine
 
 from turnkeeper.application.ports.old_turns import OldTurns, Pruned
+from turnkeeper.domain.errors import StoreError
+from turnkeeper.infrastructure.postgres.errors import LacksPrivilege
 from turnkeeper.infrastructure.postgres.pipeline import Statement, run, squeezed
 
 OLD = "now() - %(older_than_s)s * interval '1 second'"
@@ -75,6 +77,12 @@ SELECT count(*) AS notices FROM gone
 """  # noqa: S608
 
 
+LOGINS = """
+SELECT current_user::text AS login, relowner::regrole::text AS owner
+FROM pg_class WHERE oid = 'turn_events'::regclass
+"""
+
+
 class PostgresOldTurns(OldTurns):
     """Deletes a batch in one transaction and one round trip."""
 
@@ -84,8 +92,20 @@ class PostgresOldTurns(OldTurns):
     def prune(self, *, older_than_s: float, limit: int) -> Pruned:
         values = {"older_than_s": float(older_than_s), "limit": limit}
         statements = (Statement(sql, values) for sql in (TURNS, JOURNALS, UNITS, REFUSALS, NOTICES))
-        rows = run(self._engine, *statements, durable=False)
+        try:
+            rows = run(self._engine, *statements, durable=False)
+        except LacksPrivilege as error:
+            raise self._for_the_owner() from error
         counts: dict[str, int] = {}
         for (row,) in rows:
             counts |= row
         return Pruned(**counts)
+
+    def _for_the_owner(self) -> StoreError:
+        """What runs turns may add to journals, and not delete from them."""
+        ((row,),) = run(self._engine, Statement(LOGINS, {}))
+        return StoreError(
+            f"{row['login']!r} may not delete journals, as the role that runs turns may not: prune"
+            f" with the login of the tables' owner, {row['owner']!r} (--database-url); nothing was"
+            " forgotten"
+        )

@@ -22,6 +22,7 @@ export_option = click.option(
 
 @click.command()
 @click.argument("turn_id", metavar="[TURN]", required=False)
+@click.option("--decisions", is_flag=True, help="Leave out what was only done.")
 @export_option
 @click.option(
     "--html",
@@ -35,12 +36,18 @@ export_option = click.option(
 def explain(
     installation: Installation,
     turn_id: str | None,
+    decisions: bool,
     file: str | None,
     page: Path | None,
     as_json: bool,
 ) -> None:
-    """Say why each step of TURN was taken; of the latest turn if none is named."""
+    """Say why each step of TURN was taken; of the latest turn if none is named.
+
+    Of each failure: what happened, the rule that knew it, the evidence that it saw, what was done,
+    and what rests until when.
+    """
     from turnkeeper.infrastructure.journal_codec import entry_to_json
+    from turnkeeper.infrastructure.json_values import as_json as in_json
     from turnkeeper.interfaces.explain import explained
 
     with installation.turnkeeper() as keeper:
@@ -55,9 +62,10 @@ def explain(
         _write_page(page, entries, as_json=as_json)
     if file is not None or page is not None:
         return
-    for why in explained(entries):
+    for why in explained(entries, decisions_only=decisions):
         if as_json:
-            dump({**json.loads(entry_to_json(why.entry)), "why": why.text})
+            because = {} if why.because is None else in_json(why.because)
+            dump({**json.loads(entry_to_json(why.entry)), "why": why.text, **because})
         else:
             tell(str(why))
 

@@ -14,7 +14,10 @@ from turnkeeper.interfaces.cli.progress import progress
 @json_option
 @click.pass_obj
 def prune(installation: Installation, days: int, as_json: bool) -> None:
-    """Forget turns that are long over: journals, tool runs, messages, notices, signals, quota."""
+    """Forget turns that are long over: journals, tool runs, messages, notices, signals, quota.
+
+    It needs the login of the tables' owner: the role that runs turns may not delete journals.
+    """
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
     with installation.container() as container, progress("forgotten", as_json=as_json) as told:

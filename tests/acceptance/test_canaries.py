@@ -1,32 +1,34 @@
 """Keys, master secrets and what people wrote are planted, and looked for wherever text leaves."""
 
 import json
-import logging
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import count
-from pathlib import Path
 
 import pytest
+from canaries import (
+    KEY,
+    MASTER,
+    MASTER_SECRETS,
+    WISH,
+    WRITTEN,
+    Overheard,
+    WatchedHouse,
+    WatchedStreet,
+    leaks,
+    leaks_in,
+    overhearing,
+)
 from click.testing import CliRunner
 from sqlalchemy import Engine, text
 from stores_in_postgres import one_database
-from streets import QUESTION, SPARE, WAYS, House, Street, Way
+from streets import WAYS
 
-from turnkeeper.domain.conversation import Conversation, Item, Role
-from turnkeeper.domain.errors import TurnFailed
-from turnkeeper.domain.events import Entry
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.policy import TimeLimits
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.http import HttpClient
-from turnkeeper.infrastructure.journal_codec import entry_to_json, result_to_json
-from turnkeeper.infrastructure.master_secrets import MasterSecrets
-from turnkeeper.infrastructure.memory.sink import MemorySink
-from turnkeeper.infrastructure.postgres.engine import connected
-from turnkeeper.infrastructure.postgres.metadata import metadata
+from turnkeeper.infrastructure.postgres.engine import transaction
 from turnkeeper.infrastructure.wall.behaviour import (
     Behaviour,
     InBandError,
@@ -41,26 +43,9 @@ from turnkeeper.infrastructure.wall.script import Step
 from turnkeeper.infrastructure.wall.seen import Seen
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.cli.program import program
-from turnkeeper.interfaces.parts import providers_of
 from turnkeeper.interfaces.settings import Settings
-from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
 pytestmark = pytest.mark.postgres
-
-MASTER = "kanarien-master-canary-0f9b1c7d5e3a"
-# Of no form by which a key could be known: only who has it in use can tell.
-KEY = "kanarie7q"
-WISH = "Amelia the canary keeps her pension book beneath the third floorboard"
-CANARIES = {
-    "the master secret": MASTER,
-    "a key": KEY,
-    "what was written": "beneath the third floorboard",
-    "who it was about": "Amelia the canary",
-}
-WRITTEN = Conversation(items=(*QUESTION.items, Item.said(Role.USER, f"{WISH}.\nTell nobody!")))
-
-# All streets share one database.
-SERVERS = count(1)
 
 Quoting = Callable[[Seen], Behaviour]
 
@@ -112,87 +97,26 @@ MORE: tuple[tuple[str, Steps], ...] = (
     ("an error within the answer that quotes", (InBandError(status=429, after_tokens=3),)),
     ("a reset on both", (Reset(),)),
 )
+Class = tuple[TimeLimits, str, Fault | Steps]
+CLASSES: tuple[Class, ...] = (
+    *(
+        (fault.limits, f"{fault.id} {fault.name}", fault)
+        if isinstance(fault, Fault)
+        else (PATIENT, f"{fault.id} {fault.name}", (fault.down,))
+        for fault in FAULTS
+    ),
+    *((PATIENT, name, steps) for name, steps in MORE),
+)
+"""Every class of fault, with its limits and its name."""
 
 
 # ── a place where all is overheard ──────────────────────────────────────────────────────────
 
 
-class Overheard(logging.Handler):
-    """All log records as they would be written, with their tracebacks."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.setFormatter(logging.Formatter("%(name)s %(message)s %(args)s"))
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
-
-
-class WatchedStreet(Street):
-    """A street whose turnkeepers keep all they keep in Postgres."""
-
-    def __init__(self, way: Way, wall: Wall, http: HttpClient, folder: Path, url: str) -> None:
-        super().__init__(way, wall, http, folder)
-        self.url = url
-        self.servers = SERVERS
-
-    def _opened(self, limits: TimeLimits) -> Turnkeeper:
-        settings = Settings(
-            database_url=self.url,
-            data_dir=self._folder,
-            live_limits=False,
-            master_secrets=MasterSecrets(current=1, by_version=((1, Secret(MASTER)),)),
-            base_urls={} if self.way.name == "custom" else {self.way.name: self.base_url},
-            first_progress_s=limits.first_progress_s,
-            silence_ms=int(limits.silence_s * 1000),
-            settle_ms=int(limits.settle_s * 1000),
-            key_wait_s=0.0,
-        )
-        providers = providers_of(settings, self._http, self.clock)
-        providers.register(SPARE, providers.find(self.way.name))
-        return Turnkeeper.open(settings, clock=self.clock, chat_providers=providers)
-
-
-class WatchedHouse(House):
-    """A server whose keys are canaries."""
-
-    def _key(self, model: str) -> str:
-        return f"{KEY}-{model}-{self.server.id}"
-
-    def exits_of(self, request: TurnRequest) -> Iterator[str]:
-        """Whatever leaves a turn: events, the result or what is raised, the channel."""
-        entries: list[Entry] = []
-        self.sink = MemorySink()
-        try:
-            result = self.keeper.run(request, self.sink, on_event=entries.append)
-            yield from (repr(result), str(result), result_to_json(result))
-            turn_id = result.turn_id
-        except TurnFailed as error:
-            yield from (repr(error), *traceback.format_exception(error))
-            turn_id = entries[0].turn_id
-        yield from (entry_to_json(entry) for entry in entries)
-        yield from map(repr, entries)
-        yield from (entry_to_json(entry) for entry in self.keeper.events(turn_id))
-        yield from (message.text for message in self.sink.channel.messages)
-        yield from map(repr, (self.sink.errors, self.sink.notices, self.sink.told))
-        yield repr(self.keeper.configure.saved_keys(self.server))
-
-
 @pytest.fixture(scope="module")
 def overheard() -> Iterator[Overheard]:
-    """All loggers at DEBUG, those of libraries too."""
-    handler, root = Overheard(), logging.getLogger()
-    before = {name: logging.getLogger(name).level for name in root.manager.loggerDict}
-    level = root.level
-    root.addHandler(handler)
-    for name in ("", "urllib3.connectionpool", "sqlalchemy.engine", "sqlalchemy.pool", *before):
-        logging.getLogger(name).setLevel(logging.DEBUG)
-    yield handler
-    root.removeHandler(handler)
-    root.setLevel(level)
-    for name in root.manager.loggerDict:
-        logging.getLogger(name).setLevel(before.get(name, logging.NOTSET))
+    with overhearing() as heard:
+        yield heard
 
 
 @pytest.fixture(scope="module")
@@ -218,22 +142,14 @@ def street(
     http.close()
 
 
-def stored_in(engine: Engine) -> Iterator[str]:
-    """Every row of every table, as text."""
-    with connected(engine) as connection:
-        for name in metadata.tables:
-            rows = connection.execute(text(f"SELECT t::text FROM {name} t"))
-            yield from (row[0] for row in rows)
-
-
-def leaks(texts: Iterator[str]) -> set[tuple[str, str]]:
-    """Which canaries are in which texts."""
-    return {
-        (name, found[max(0, found.find(canary) - 80) :][:240])
-        for found in texts
-        for name, canary in CANARIES.items()
-        if canary in found
-    }
+def command(street: WatchedStreet, line: str, typed: str = "") -> str:
+    """What a command prints, its errors included."""
+    arguments = ("--database-url", street.url, *line.split())
+    environ = {"TURNKEEPER_SECRET_V1": MASTER}
+    result = CliRunner().invoke(program, arguments, input=typed, env=environ)
+    assert result.exit_code == 0, result.output
+    assert result.stdout
+    return result.output
 
 
 # ── nothing leaves ──────────────────────────────────────────────────────────────────────────
@@ -241,13 +157,9 @@ def leaks(texts: Iterator[str]) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("limits", "name", "steps"),
-    [
-        *((fault.limits, f"{fault.id} {fault.name}", fault) for fault in FAULTS
-          if isinstance(fault, Fault)),
-        *((PATIENT, name, steps) for name, steps in MORE),
-    ],
+    CLASSES,
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_no_secret_and_nothing_that_was_written_leaves_a_turn_that_fails(
     street: WatchedStreet,
     store: Engine,
@@ -264,49 +176,74 @@ def test_no_secret_and_nothing_that_was_written_leaves_a_turn_that_fails(
 
     left = list(house.exits_of(request))
 
-    assert leaks(iter(left)) == set()
-    assert leaks(iter(overheard.lines)) == set()
-    assert leaks(stored_in(store)) == set()
-    assert house.calls(house.primary), "the provider was never asked"
+    assert leaks(left) == set()
+    assert leaks(overheard.lines) == set()
+    assert leaks_in(store) == set()
+    assert house.asked, "the provider was never asked"
     assert overheard.lines, "nothing was overheard"
 
 
+@pytest.mark.parametrize(
+    ("name", "steps"), REFUSALS, ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_what_is_raised_to_the_caller_tells_nothing(
-    street: WatchedStreet, overheard: Overheard
+    street: WatchedStreet, overheard: Overheard, name: str, steps: Steps
 ) -> None:
     house = WatchedHouse(street, PATIENT)
-    refused = quoting(Refuse(status=401))
-    house.script((refused,), (refused,))
+    refused = tuple(map(quoting, steps))
+    house.script(refused, refused)
     request = TurnRequest(conversation=WRITTEN, server_id=house.server.id, audience=Audience.CALLER)
 
     left = list(house.exits_of(request))
 
     assert any("TurnFailed" in found for found in left)
-    assert leaks(iter([*left, *overheard.lines])) == set()
+    assert leaks([*left, *overheard.lines]) == set()
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["explain", "explain --json", "turns", "turns --json", "key list", "key list --json", "doctor",
+    "line",
+    ["explain", "explain --json", "explain --export -", "turns", "turns --json",
+     "turns --limit 200 --export -", "key list", "key list --json", "doctor", "doctor --json",
      "pool", "pool --json", "plan --server guild", "plan --server guild --json",
-     "secrets audit", "secrets audit --json"],
+     "secrets audit", "secrets audit --json", "sweep"],
 )  # fmt: skip
-def test_no_command_prints_any(street: WatchedStreet, command: str) -> None:
+def test_no_command_prints_any(street: WatchedStreet, line: str) -> None:
     house = WatchedHouse(street, PATIENT)
     house.script((quoting(Refuse(status=401)),), (quoting(Refuse(status=403)),))
     house.run(WRITTEN)
-    arguments = ("--database-url", street.url, *command.split())
 
-    result = CliRunner().invoke(program, arguments, env={"TURNKEEPER_SECRET_V1": MASTER})
+    assert leaks([command(street, line)]) == set()
 
-    assert result.exit_code == 0, result.output
-    assert result.stdout
-    assert leaks(iter([result.stdout, result.stderr])) == set()
+
+@pytest.mark.parametrize("option", ["", "--json"])
+def test_no_replay_prints_any(street: WatchedStreet, option: str) -> None:
+    house = WatchedHouse(street, PATIENT)
+    house.script((quoting(Refuse(status=401)),), (quoting(Refuse(status=403)),))
+    house.run(WRITTEN)
+    file = command(street, "turns --limit 1000 --export -")
+
+    assert leaks([command(street, f"replay - {option}", typed=file)]) == set()
 
 
 def test_nothing_that_holds_a_secret_shows_it(street: WatchedStreet) -> None:
     house = WatchedHouse(street, PATIENT)
-    settings = Settings(master_secrets=MasterSecrets(current=1, by_version=((1, Secret(MASTER)),)))
+    settings = Settings(master_secrets=MASTER_SECRETS, discord_token=f"{KEY}.bot.token")
     shown = [settings, settings.master_secrets, house.keeper, Secret(KEY), vars(house.keeper)]
 
-    assert leaks(iter([*map(repr, shown), *map(str, shown)])) == set()
+    assert leaks([*map(repr, shown), *map(str, shown)]) == set()
+
+
+def test_what_leaks_is_found(store: Engine) -> None:
+    with transaction(store) as connection:
+        connection.execute(
+            text(
+                "INSERT INTO turn_events (server, turn_id, seq, at_s, kind, data)"
+                f" VALUES ('guild', 'a leak', 0, 0, '', 'it was {KEY}')"
+            )
+        )
+    found = leaks_in(store)
+    with transaction(store) as connection:
+        connection.execute(text("DELETE FROM turn_events WHERE turn_id = 'a leak'"))
+
+    assert {name for name, _ in found} == {"a key"}
+    assert {name for name, _ in leaks([f"it was {MASTER}", "nothing"])} == {"the master secret"}

@@ -20,6 +20,7 @@ from turnkeeper.infrastructure.postgres.engine import (
     create_engine_for,
     transaction,
 )
+from turnkeeper.infrastructure.postgres.errors import LacksPrivilege
 
 pytestmark = pytest.mark.postgres
 
@@ -300,7 +301,7 @@ def test_a_connection_that_is_ended_while_it_works_is_told_and_replaced(database
         pytest.param("08006", StoreUnavailable, id="connection failure"),
         pytest.param("58030", StoreUnavailable, id="input/output error"),
         pytest.param("23505", StoreError, id="unique violation"),
-        pytest.param("42501", StoreError, id="no privilege"),
+        pytest.param("42501", LacksPrivilege, id="no privilege"),
         pytest.param("XX001", StoreError, id="data corrupted"),
     ],
 )

@@ -259,3 +259,33 @@ def test_the_printed_statements_do_the_same(database: Engine, database_url: str,
 def test_a_role_has_a_plain_name(name: str) -> None:
     with pytest.raises(SettingsError, match="is no name for a role"):
         creation(name)
+
+
+def prune_as(url: str, folder: Path) -> tuple[int, str]:
+    """How `prune` ends, and what it says."""
+    arguments = ("--data-dir", str(folder), "--database-url", url, "prune", "--days", "30")
+    result = CliRunner().invoke(program, arguments)
+    return result.exit_code, result.output
+
+
+def test_that_role_is_told_which_login_forgets_old_turns(
+    database: Engine, database_url: str, bot_url: str, tmp_path: Path
+) -> None:
+    execute(
+        database,
+        "INSERT INTO turn_events (server, turn_id, seq, at_s, kind, data, written_at)"
+        " VALUES ('guild', 'old', 0, 0, 'cleaned_up', '{}', now() - interval '40 days')",
+    )
+    bot, owner = make_url(bot_url).username, make_url(database_url).username
+
+    refused, said = prune_as(bot_url, tmp_path)
+
+    assert (refused, len(said.splitlines())) == (1, 1)
+    assert (
+        f"'{bot}' may not delete journals, as the role that runs turns may not: prune with the"
+        f" login of the tables' owner, '{owner}' (--database-url); nothing was forgotten"
+    ) in said
+    assert prune_as(database_url, tmp_path) == (
+        0,
+        "forgotten: 0 turns, 1 journals of 1 entries, 0 quota units, 0 refusals\n",
+    )

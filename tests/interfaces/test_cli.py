@@ -257,9 +257,28 @@ def test_an_earlier_turn_is_listed_and_explained(turnkeeper: Run, wall: Wall) ->
     as_data = lines_of(turnkeeper("explain", turn_id, "--json"))
 
     assert (listed["turn_id"], listed["status"], listed["model"]) == (turn_id, "completed", "gpt")
-    assert "planned on the server route: gpt" in explained.stdout
+    assert "planned on the server route of server local: gpt" in explained.stdout
     assert explained.stdout.splitlines()[-1].endswith("released what the sink held")
     assert [line["why"] for line in as_data][-1] == "released what the sink held"
+
+
+def test_of_a_failure_its_rule_evidence_and_consequence_are_data(
+    turnkeeper: Run, wall: Wall
+) -> None:
+    wall.script(Refuse(status=401), model="gpt")
+    turnkeeper("run", "Hi", "--model", "openai:gpt", **at_the_wall(wall))
+
+    lines = lines_of(turnkeeper("explain", "--decisions", "--json"))
+
+    (failed,) = [line for line in lines if line["kind"] == "invocation_ended"]
+    told = {name: failed[name] for name in ("rule", "evidence", "done", "next")}
+    assert told == {
+        "rule": "key-code",
+        "evidence": "code=invalid_api_key",
+        "done": "ended the turn, as nothing is left to try",
+        "next": "key 0 once it is edited",
+    }
+    assert "cleaned_up" not in {line["kind"] for line in lines}
 
 
 def test_an_unknown_turn_is_an_error(turnkeeper: Run) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -8,6 +9,8 @@ from turnkeeper.domain.events import Entry, Event
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.plan import ServerRoute
+from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
+from turnkeeper.domain.steps import KEY_RESTS, NOTHING_CAME
 from turnkeeper.interfaces.explain import DECISIONS, explained
 
 STARTED = events.TurnStarted(
@@ -30,6 +33,10 @@ WHY: list[tuple[Event, str]] = [
     (
         events.TurnRefused(kind="user_quota", where="planned route", already_said=True),
         "refused on the planned route: user quota, which was said before",
+    ),
+    (
+        events.TurnRefused(kind="cooldown", where="planned route", next_in_s=40.2),
+        "refused on the planned route: cooldown; may be tried again in 40 s",
     ),
     (events.QuotaReserved(trigger_key="k"), "set a unit of the server's quota aside for k"),
     (
@@ -82,9 +89,14 @@ WHY: list[tuple[Event, str]] = [
         events.InvocationEnded(
             attempt_no=0, invocation_no=0, outcome="Failed", failure=RATE_LIMITED, kept=("m1",)
         ),
-        "model-0: rate limit 429 [limit-code code=rate_limit] (slow down, back in 20 s as it says),"
-        " message m1 in the channel; what may help is another key or the same key (no other key"
-        " and it is back soon: wait, once) or the next model",
+        "model-0: rate limit 429 (slow down, back in 20 s as it says), message m1 in the channel;"
+        " rule: limit-code; evidence: code=rate_limit; done: not in the journal; next: nothing"
+        " rests",
+    ),
+    (
+        events.InvocationEnded(attempt_no=1, invocation_no=1, outcome="Empty", detail="length"),
+        "model-1: empty; rule: empty; evidence: finish=length; done: not in the journal; next:"
+        " nothing rests",
     ),
     (
         events.InvocationEnded(attempt_no=1, invocation_no=1, outcome="Answered", detail="stop"),
@@ -111,8 +123,14 @@ WHY: list[tuple[Event, str]] = [
         "model-1 rests for 15 s: timeout",
     ),
     (
-        events.ServerRouteAsked(answer="refused", cause="cooldown"),
-        "asked for the server's models: refused: cooldown",
+        events.ServerRouteAsked(answer="refused", cause="user_quota", next_in_s=3600.0),
+        "asked for the server's models: refused: user quota; may be tried again in 3600 s",
+    ),
+    (
+        events.InvocationStarted(
+            attempt_no=0, invocation_no=0, key_id=3, adjust="Shrink", tokens=300
+        ),
+        "asked model-0 with key 3, changed: shrink to 300 tokens",
     ),
     (events.SignalHeard(signal="stop_requested"), "heard: stop requested"),
     (events.Said(what="fallback_notice", to="person"), "told the person: fallback notice"),
@@ -205,3 +223,109 @@ def test_a_line_begins_with_its_time() -> None:
     (_, second) = explained(a_journal(STARTED, events.CleanedUp()))
 
     assert str(second) == "   0.500 s  released what the sink held"
+
+
+FAILED = events.InvocationEnded(
+    attempt_no=0, invocation_no=0, outcome="Failed", failure=RATE_LIMITED
+)
+BOOKED = events.KeyBooked(
+    attempt_no=0, invocation_no=0, key_id=3, booking="error", rests="key", rest_s=20.0
+)
+RAN = events.InvocationStarted(attempt_no=0, invocation_no=1, key_id=3)
+ENDED = events.TurnEnded(status="error", responses=0, delivered_by_tool=False)
+OUTAGE = replace(FAILED, failure=a_failure(FailureKind.OVERLOADED, status=503))
+FILTERED = replace(FAILED, failure=a_failure(FailureKind.CONTENT_FILTER))
+NO_KEY = events.NoKeyLeft(attempt_no=0, next_in_s=20.0)
+DONE: list[tuple[str, tuple[Event, ...], str, str]] = [
+    (
+        "another key",
+        (FAILED, BOOKED, events.KeyLeased(attempt_no=0, key_id=4, is_main=False, is_probe=False)),
+        "took key 4 in its place",
+        "key 3 in 20 s",
+    ),
+    (
+        "a wait",
+        (FAILED, BOOKED, NO_KEY, events.Waited(attempt_no=0, for_s=2.0, why=KEY_RESTS)),
+        "waited 2.0 s for a key",
+        "key 3 in 20 s",
+    ),
+    (
+        "the next model",
+        (FAILED, BOOKED, NO_KEY, events.AttemptUnpreparable(attempt_no=1, cause="no")),
+        "went on to model-1, since no key is free: all rest",
+        "key 3 in 20 s",
+    ),
+    (
+        "the same key with a change",
+        (FAILED, replace(RAN, adjust="CapOutput", tokens=50)),
+        "asked model-0 again with the same key, changed: cap output to 50 tokens",
+        "nothing rests",
+    ),
+    ("a repetition", (FAILED, replace(RAN, adjust="Repeat")),
+     "asked model-0 again with the same key", "nothing rests"),
+    (
+        "run again",
+        (replace(FAILED, outcome="Empty", failure=None),
+         events.Waited(attempt_no=0, for_s=1.0, why=NOTHING_CAME)),
+        "waited 1.0 s, and ran the turn again",
+        "nothing rests",
+    ),
+    (
+        "the server's models",
+        (OUTAGE, events.ModelRested(attempt_no=0, for_s=15.0, cause="overloaded"),
+         events.ServerRouteAsked(answer="opened")),
+        "asked for the server's models",
+        "model-0 in 15 s",
+    ),
+    (
+        "a signal",
+        (FAILED, replace(BOOKED, rests="key until it is edited"),
+         events.SignalHeard(signal="stop_requested")),
+        "ended the turn, as was heard: stop requested",
+        "key 3 once it is edited",
+    ),
+    (
+        "the end",
+        (FAILED, replace(BOOKED, rests="key for this model"), ENDED),
+        "ended the turn, as nothing is left to try",
+        "key 3 for model-0 in 20 s",
+    ),
+    ("a refusal that stands", (FILTERED, ENDED),
+     "ended the turn, as the server lets a refusal stand", "nothing rests"),
+    (
+        "a dead store",
+        (replace(FAILED, failure=a_failure(FailureKind.STORE)), ENDED),
+        "ended the turn, as no other model could help",
+        "nothing rests",
+    ),
+    (
+        "nobody there",
+        (replace(FAILED, outcome="Unreachable", failure=None, detail="10003"), ENDED),
+        "ended the turn, as nobody can be reached",
+        "nothing rests",
+    ),
+    ("a dead process", (FAILED, events.TurnSwept(by="host:7", silent_s=61.0), ENDED),
+     "not in the journal", "nothing rests"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("happened", "done", "rests"), [row[1:] for row in DONE], ids=[row[0] for row in DONE]
+)
+def test_of_a_failure_it_is_said_what_was_done_and_what_rests(
+    happened: tuple[Event, ...], done: str, rests: str
+) -> None:
+    strict = replace(STARTED, policy=TurnPolicy(content_filter=ContentFilterPolicy.STOP))
+
+    because = explained(a_journal(strict, *happened))[1].because
+
+    assert because is not None
+    assert (because.done, because.next) == (done, rests)
+
+
+def test_it_is_said_who_asked_and_where() -> None:
+    started = replace(STARTED, server_id="guild", user_id="ann")
+
+    (why,) = explained(a_journal(started))
+
+    assert why.text.startswith("planned on the server route for user ann of server guild: ")

@@ -41,6 +41,9 @@ def store_errors() -> Iterator[None]:
             "all database connections of this process are in use: raise the pool's size, or run"
             " fewer turns at once"
         ) from error
+    except exc.InvalidRequestError as error:
+        # What the pool says when the connections that it makes anew are ended at once, too.
+        raise StoreUnavailable(f"the database was lost: {error}; {WAY_OUT}") from error
     except exc.DBAPIError as error:
         raise _translated(error, error.orig) from _cause(error, error.orig)
     except psycopg.Error as error:

@@ -23,10 +23,14 @@ class Log:
 
     Attributes:
         ended: What the turns came to, by their ids.
+        by_survivor: Ids of those whose process lives on.
         under_way: The numbers and ids of the turns that run, by process.
         lost: Ids of turns whose process was killed.
         weights: Pairs of turns run and bytes held, by process, for as long as it lives.
         findings: What was wrong.
+        statuses: How often a turn came to what.
+        count: How many turns have ended, each with a journal of its own.
+        goodbyes: How many processes have ended by themselves.
     """
 
     ended: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -36,6 +40,7 @@ class Log:
     weights: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
+    count: int = 0
     goodbyes: int = 0
 
 
@@ -60,9 +65,9 @@ class Crew:
 
     @property
     def count(self) -> int:
-        """How many turns have ended."""
+        """How many turns have ended; one that came again while it ran, or later, is not counted."""
         with self._changed:
-            return sum(self.log.statuses.values())
+            return self.log.count
 
     def await_count(self, count: int, *, stalled_s: float) -> bool:
         """Wait until so many turns have ended; False if none ended for so long."""
@@ -158,10 +163,12 @@ class Crew:
                 self.log.findings.append(f"turn {number}: {bug}")
                 self.log.under_way.get(index, {}).pop(number, None)
                 self.log.statuses["bug"] += 1
+                self.log.count += 1
                 self._give(process)
             case {"status": status, "n": number, "turn": turn}:
                 self.log.under_way.get(index, {}).pop(number, None)
                 self.log.statuses[status] += 1
+                self.log.count += said["ended"]
                 self.log.ended[turn] = {**said, "by": process.pid}
                 self.log.by_survivor.add(turn)
                 self.log.findings += [f"turn {number}: {one}" for one in said["breaches"]]
@@ -175,7 +182,7 @@ class Crew:
 
     def _give(self, process: "subprocess.Popen[str]") -> None:
         """The next number, as long as turns are missing."""
-        given = sum(self.log.statuses.values()) + sum(map(len, self.log.under_way.values()))
+        given = self.log.count + sum(map(len, self.log.under_way.values()))
         assert process.stdin is not None
         if given < self._turns + self._orders.threads:
             try:
@@ -186,4 +193,4 @@ class Crew:
             self._next += 1
 
     def _grew(self, before: int) -> bool:
-        return sum(self.log.statuses.values()) > before
+        return self.log.count > before

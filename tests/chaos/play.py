@@ -16,6 +16,7 @@ from chaos.worker import Orders
 from sqlalchemy import Engine, text
 from sweepers import let_it_be_dead
 
+from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.infrastructure.postgres.engine import connected, create_engine_for
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
@@ -96,7 +97,8 @@ def _played(asked: Play, folder: Path, store: BeatenStore, world: Outside) -> li
         crew.end()
     finally:
         crew.abort()
-    say(f"{crew.count} turns in {time.monotonic() - began_s:.0f} s: {dict(crew.log.statuses)}")
+    took_s = time.monotonic() - began_s
+    say(f"{crew.count} turns ended in {took_s:.0f} s; all that ran: {dict(crew.log.statuses)}")
     with _engine(store) as engine, city.opened(direct, root) as keeper:
         _sweep(asked, engine, keeper)
         found = list(audit.findings(engine, keeper, crew.log, data))
@@ -141,10 +143,11 @@ def _sweep(asked: Play, engine: Engine, keeper: Turnkeeper) -> None:
     until_s = time.monotonic() + ALL_SWEPT_S
     while True:
         report = keeper.sweep()
-        say(
-            f"swept {len(report.lost)} lost turns: {len(report.taken_back)} messages taken back,"
-            f" {len(report.stuck)} stuck, {report.absent} absent, {report.unsure} unsure"
-        )
+        if report != SweepReport():
+            say(
+                f"swept {len(report.lost)} lost turns: {len(report.taken_back)} messages taken"
+                f" back, {len(report.stuck)} stuck, {report.absent} absent, {report.unsure} unsure"
+            )
         if not audit.is_due_later(engine) or time.monotonic() > until_s:
             return
         time.sleep(5.0)

@@ -162,7 +162,9 @@ class Worker:
             came_to = raised
         finally:
             timer.cancel()
-        self.say(n=one.number, **told(turn_id, came_to, tuple(entries)))
+        # Threads that note at the same time may be heard in another order.
+        journal = tuple(sorted(entries, key=lambda entry: entry.seq))
+        self.say(n=one.number, **told(turn_id, came_to, journal))
         if is_store_away(came_to):
             time.sleep(AWAY_S)
         with self._lock:

@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 from folders import make_passable_folder
-from sqlalchemy import Engine, make_url, text
+from sqlalchemy import Engine, event, make_url, text
 
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
+from turnkeeper.infrastructure.postgres.connection import BoundedConnection, has_hung_up
 from turnkeeper.infrastructure.postgres.engine import (
     Commit,
     EngineLimits,
@@ -384,3 +386,26 @@ def test_after_a_transaction_statements_are_their_own_transactions_again(
     first, second = (ask(engine, "SELECT pg_current_xact_id()::text") for _ in range(2))
 
     assert first != second
+
+
+def test_a_server_that_ends_each_new_connection_at_once_is_unavailable(
+    engines: ExitStack, database_url: str
+) -> None:
+    engine, other = (an_engine(engines, database_url) for _ in range(2))
+    ask(engine, "SELECT 1")
+
+    def hang_up(connection: BoundedConnection, record: object) -> None:
+        ask(other, "SELECT pg_terminate_backend(:pid)", pid=connection.info.backend_pid)
+        until_s = time.monotonic() + 30
+        while not has_hung_up(connection):
+            assert time.monotonic() < until_s
+            time.sleep(0.01)
+
+    with connected(engine) as connection:
+        driver = connection.connection.driver_connection
+    assert isinstance(driver, BoundedConnection)
+    hang_up(driver, None)
+    event.listen(engine, "connect", hang_up)
+
+    with pytest.raises(StoreUnavailable, match="the database was lost"):
+        ask(engine, "SELECT 1")

@@ -4,7 +4,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Engine, inspect
 
-from turnkeeper.infrastructure.postgres import tables, turn_tables
+from turnkeeper.infrastructure.postgres import discord_tables, tables, turn_tables
 from turnkeeper.infrastructure.postgres.engine import connected, transaction
 from turnkeeper.infrastructure.postgres.metadata import metadata
 from turnkeeper.infrastructure.postgres.migrations.versions import (
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.postgres
 
 
 def test_the_migrations_make_the_tables_as_they_are_declared(database: Engine) -> None:
-    assert {tables.provider_keys.name, turn_tables.turns.name} <= set(metadata.tables)
+    declared = (tables.provider_keys, turn_tables.turns, discord_tables.discord_webhooks)
+    assert {table.name for table in declared} <= set(metadata.tables)
     with connected(database) as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 

@@ -41,6 +41,7 @@ class HappyTurn:
         data_dir: Path,
         tools: ToolRegistry | None = None,
         window_tokens: int | None = None,
+        server_id: str = "bench",
         **settings: object,
     ) -> None:
         opened_with = {} if tools is None else {"tools": tools}
@@ -48,7 +49,7 @@ class HappyTurn:
             Settings(**({"store": "memory", "data_dir": data_dir, "hold_chars": 0} | settings)),
             **opened_with,
         )
-        configure = self._kept.configure
+        configure, owner = self._kept.configure, Owner.server(server_id)
         for number, model in enumerate(models, start=1):
             endpoint = Endpoint(
                 id=0,
@@ -59,13 +60,13 @@ class HappyTurn:
                 trusted=True,
                 num_ctx=window_tokens,
             )
-            configure.save_endpoint(SERVER, endpoint)
-            configure.add_key(SERVER, f"custom:{number}", f"sk-bench-{number}")
-        ids = [f"endpoint:{endpoint.id}" for endpoint in configure.endpoints(SERVER)]
-        configure.use_model("bench", ids[0])
-        configure.set_fallbacks("bench", tuple(ids[1:]))
+            configure.save_endpoint(owner, endpoint)
+            configure.add_key(owner, f"custom:{number}", f"sk-bench-{number}")
+        ids = [f"endpoint:{endpoint.id}" for endpoint in configure.endpoints(owner)]
+        configure.use_model(server_id, ids[0])
+        configure.set_fallbacks(server_id, tuple(ids[1:]))
         self._request = TurnRequest(
-            server_id="bench",
+            server_id=server_id,
             channel_id="bench",
             conversation=Conversation(
                 items=tuple(Item.said(_role(m["role"]), m["content"]) for m in messages)

@@ -195,7 +195,7 @@ def plots(kept: Mapping[str, Any]) -> dict[str, str]:
         table: Table = kept["peers"]["table"]
         ours = SHOWN["ours"].strip("*")
         for name, title, figure, log in (
-            ("peers-turn", "1-token turn, µs (by tenfold)", "turn_wall_us", True),
+            ("peers-turn", "CPU µs of a 1-token turn (by tenfold)", "turn_cpu_us", True),
             (
                 "peers-token",
                 "CPU µs a token of 20,000 (each tenfold as wide)",
@@ -241,6 +241,7 @@ def _peers(kept: Mapping[str, Any]) -> Iterator[str]:
     yield "### Beside its peers"
     yield printed(kept["table"], kept["versions"], kept["absent"])
     yield _made(kept)
+    yield f"The last four columns: {kept['heavy_rounds']} round(s)."
     for name in ("peers-turn", "peers-token", "peers-threads"):
         yield f"![{name}](plots/{name}.svg)"
 

@@ -19,7 +19,7 @@ HEAD = (
     "",
     "1-token turn µs (CPU)",
     "first text µs",
-    "429, then the next: µs more",
+    "429, then the next: µs more (CPU)",
     "2,000 tokens: CPU µs each",
     "20,000 tokens: tokens/s (CPU µs each)",
     "256 threads: turns/s",
@@ -51,7 +51,8 @@ def _cells(row: Mapping[str, float]) -> list[str]:
 
     more = "–"
     if "rescued_wall_us" in row and "turn_wall_us" in row:
-        more = f"{row['rescued_wall_us'] - row['turn_wall_us']:,.0f}"
+        wall, cpu = (row[f"rescued_{one}"] - row[f"turn_{one}"] for one in ("wall_us", "cpu_us"))
+        more = f"{wall:,.0f} ({cpu:,.0f})"
     speed = "–"
     if "stream_20000_wall_us" in row:
         per_s = 20_000 / row["stream_20000_wall_us"] * 1e6

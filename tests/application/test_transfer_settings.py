@@ -188,8 +188,7 @@ def test_all_that_is_unknown_or_broken_is_named_with_its_place(desk: Desk) -> No
     unknown = "no model 'wall:none' is described in it or registered here"
     nowhere = "there is no provider 'nowhere'; there are: wall"
     assert str(refused.value).split("; ") == [
-        "endpoints[0].base_url: the address of an endpoint"
-        " has no user name, password, ? or # in it",
+        "endpoints[0]: the address of an endpoint has no user name, password, ? or # in it",
         "save its key with `turnkeeper key add custom:N`",
         *f"models[0].provider: {nowhere}".split("; "),
         f"primary: {unknown}",

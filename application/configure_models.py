@@ -172,12 +172,23 @@ def sound(sampling: Sampling) -> Sampling:
     return sampling
 
 
-def sound_address(url: str) -> str:
-    """The address of an endpoint, if it is one and holds no secret.
+def sound_endpoint(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, if a request can be sent to it and its address holds no secret.
 
     Raises:
-        SettingsError: It is none, or a user's name, a password or a query is in it.
+        SettingsError: What would have to be different.
     """
+    for name in ("connection_id", "num_ctx"):
+        value = getattr(endpoint, name)
+        if value is not None and value < 1:
+            raise SettingsError(f"{name} of an endpoint is at least 1, not {value}")
+    if not endpoint.label.strip():
+        raise SettingsError("an endpoint has a label that people call it by")
+    _check_address(endpoint.base_url)
+    return endpoint
+
+
+def _check_address(url: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -189,7 +200,6 @@ def sound_address(url: str) -> str:
             "the address of an endpoint has no user name, password, ? or # in it;"
             " save its key with `turnkeeper key add custom:N`"
         )
-    return url
 
 
 def paired(

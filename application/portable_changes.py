@@ -41,14 +41,24 @@ def changes(before: Portable, after: Portable) -> tuple[Change, ...]:
 
 def values(portable: Portable) -> Iterator[tuple[str, str]]:
     """All that is set, as pairs of place and text."""
-    labels = {f"{ENDPOINT}{one.id}": f"{ENDPOINT}{one.label}" for one in portable.endpoints}
+    named = _named(portable)
+    labels = {f"{ENDPOINT}{number}": f"{ENDPOINT}{label}" for number, label in named.items()}
     whole = {name: value for name, value in asdict(portable).items() if name not in _APART}
-    endpoints = [{**one, "id": None} for one in whole.pop("endpoints")]
+    endpoints = [{**one, "id": None, "label": named[one["id"]]} for one in whole.pop("endpoints")]
     for place, value in _flat("", {**whole, "endpoints": endpoints}):
         yield place, ", ".join(labels.get(one, one) for one in value)
 
 
 _APART = ("server", "user", "models")
+
+
+def _named(portable: Portable) -> dict[int, str]:
+    """What each endpoint goes by, by its number: its label, and which one of that label."""
+    named: dict[int, str] = {}
+    for one in portable.endpoints:
+        again = sum(other.label == one.label for other in portable.endpoints if other.id in named)
+        named[one.id] = f"{one.label}#{again + 1}" if again else one.label
+    return named
 
 
 def _flat(place: str, value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:

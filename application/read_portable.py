@@ -7,7 +7,7 @@ from turnkeeper.application.configure_models import (
     ENDPOINT,
     merged,
     sound,
-    sound_address,
+    sound_endpoint,
     without_same,
 )
 from turnkeeper.application.configure_personal import primary_of
@@ -25,7 +25,7 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import EndpointEntry, FallbackEntry, ModelEntry
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
 
-T = TypeVar("T")
+Row = TypeVar("Row", PortableProvider, PortableRow)
 MOST_NAMED = 20
 
 
@@ -141,12 +141,15 @@ class ReadPortable:
             sampling=self._sampling(place, row.sampling),
         )
 
-    def _rows(self, rows: tuple[T, ...]) -> list[tuple[str, str, T]]:
+    def _rows(self, rows: tuple[Row, ...]) -> list[tuple[str, str, Row]]:
         """Each row with its place and its provider's name, by that name."""
         named = [
-            (f"providers[{number}]", self._provider(f"providers[{number}].provider", name), row)
+            (
+                f"providers[{number}]",
+                self._provider(f"providers[{number}].provider", row.provider),
+                row,
+            )
             for number, row in enumerate(rows)
-            if isinstance(row, PortableProvider | PortableRow) and (name := row.provider)
         ]
         self._no_doubles("providers", (name for _, name, _ in named))
         return sorted(named, key=lambda one: one[1])
@@ -189,9 +192,9 @@ class ReadPortable:
         self._no_doubles("endpoints", (str(one.id) for one in endpoints))
         for number, one in enumerate(endpoints):
             try:
-                sound_address(one.base_url)
+                sound_endpoint(one)
             except SettingsError as error:
-                self._wrong(f"endpoints[{number}].base_url", str(error))
+                self._wrong(f"endpoints[{number}]", str(error))
         return {one.id: one for one in endpoints}
 
     def _provider(self, place: str, name: str) -> str:

@@ -10,7 +10,7 @@ from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.portable import written
 from turnkeeper.domain.admission import CooldownRule, CooldownType
 from turnkeeper.domain.errors import SettingsError
-from turnkeeper.domain.model import Sampling
+from turnkeeper.domain.model import Endpoint, Sampling
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.domain.settings import FallbackRef, PersonalSettings, SavedProvider, ServerSettings
@@ -206,6 +206,23 @@ def test_a_model_that_somebody_uses_is_not_forgotten(configure: Configure) -> No
         "wall:beta is used by server:guild, user:ann; set other models there first"
     )
     assert configure.models() == (ALPHA, BETA)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "said"),
+    [
+        (an_endpoint(0, connection_id=0), "connection_id of an endpoint is at least 1, not 0"),
+        (replace(an_endpoint(0), num_ctx=-1), "num_ctx of an endpoint is at least 1, not -1"),
+        (an_endpoint(0, label=" "), "an endpoint has a label that people call it by"),
+    ],
+)
+def test_an_endpoint_that_makes_no_sense_is_refused(
+    configure: Configure, endpoint: Endpoint, said: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        configure.save_endpoint(SERVER, endpoint)
+
+    assert str(refused.value) == said
 
 
 @pytest.mark.parametrize(

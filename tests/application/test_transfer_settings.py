@@ -155,6 +155,22 @@ def test_all_that_was_set_before_is_replaced_and_keys_stay(desk: Desk) -> None:
     assert {change.after for change in imported.changes if "gone" in change.place} == {"not set"}
 
 
+def test_endpoints_of_one_label_are_told_apart_by_their_order(desk: Desk) -> None:
+    first, second = (an_endpoint(0, label="den", base_url=f"https://{n}/v1") for n in "ab")
+    for endpoint in (first, second):
+        desk.save_endpoint(SERVER, endpoint)
+    desk.use_model(SERVER.id, "endpoint:2")
+    exported = desk.export_settings(SERVER).settings
+    other = replace(second, id=2, base_url="https://c/v1")
+
+    imported = desk.import_settings(replace(exported, endpoints=(exported.endpoints[0], other)))
+
+    assert imported.changes == (
+        Change(place="endpoints.den#2.base_url", before="https://b/v1", after="https://c/v1"),
+    )
+    assert [one.id for one in desk.endpoints(SERVER)] == [1, 2]
+
+
 def test_a_model_that_is_registered_otherwise_here_stays_as_it_is_here(desk: Desk) -> None:
     desk.register_model(ALPHA)
     other = replace(ALPHA, limits=Limits(window_tokens=9))
@@ -188,8 +204,7 @@ def test_all_that_is_unknown_or_broken_is_named_with_its_place(desk: Desk) -> No
     unknown = "no model 'wall:none' is described in it or registered here"
     nowhere = "there is no provider 'nowhere'; there are: wall"
     assert str(refused.value).split("; ") == [
-        "endpoints[0].base_url: the address of an endpoint"
-        " has no user name, password, ? or # in it",
+        "endpoints[0]: the address of an endpoint has no user name, password, ? or # in it",
         "save its key with `turnkeeper key add custom:N`",
         *f"models[0].provider: {nowhere}".split("; "),
         f"primary: {unknown}",

@@ -72,13 +72,13 @@ class DeliverStream:
         return 0 < self._rules.most_messages <= len(self._delivered)
 
     @property
-    def is_guarded(self) -> bool:
-        """Whether the speaker guard ended the answer.
+    def takes_no_more(self) -> bool:
+        """Whether it is full, or the speaker guard ended the answer.
 
         Look after each `text`: what comes then is ignored, so the caller stops the stream and
         calls `finish`. With no `visible_text` there is no answer.
         """
-        return self._text.is_guarded
+        return self._text.is_guarded or 0 < self._rules.most_messages <= len(self._delivered)
 
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""

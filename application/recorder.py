@@ -17,7 +17,8 @@ class Recorder:
         self._clock = clock
         self._listeners = listeners
         self._began_s = clock.monotonic()
-        self._lock = Lock()  # guards the numbering and the lists
+        self._lock = Lock()  # guards all below
+        self._next_no = 0
         self._entries: list[Entry] = []
         self._unwritten: list[Entry] = []
 
@@ -25,7 +26,8 @@ class Recorder:
         """Add an event."""
         at_s = self._clock.monotonic() - self._began_s
         with self._lock:
-            entry = Entry(turn_id=self.turn_id, seq=len(self._entries), at_s=at_s, event=event)
+            entry = Entry(turn_id=self.turn_id, seq=self._next_no, at_s=at_s, event=event)
+            self._next_no += 1
             self._entries.append(entry)
             self._unwritten.append(entry)
         for listener in self._listeners:

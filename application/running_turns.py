@@ -29,7 +29,7 @@ class RunningTurn:
 
     def listen(self, entry: Entry) -> None:
         """Hear from the turn's journal that it was opened."""
-        if isinstance(entry.event, TurnStarted):
+        if type(entry.event) is TurnStarted:
             self.is_opened = True
 
 

@@ -183,7 +183,7 @@ class ToolLoop:
                     self._cues.first_progress(now_s)
             if isinstance(event, TextDelta):
                 self._delivery.text(event.text)
-                if self._delivery.is_guarded or self._delivery.is_full:
+                if self._delivery.takes_no_more:
                     heard.end = _CUT
                     return
             else:

@@ -120,17 +120,19 @@ def _compile(kind: Any) -> None:
     """Give a class the functions that name its fields."""
     known = fields(kind)
     _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
-    names: dict[str, Any] = {
-        "_absent": MISSING,
-        "_allocated": object.__new__,
-        "_open": _OPEN[kind],
-        **{f"_default_{one.name}": one.default for one in known},
-        **{f"_factory_{one.name}": one.default_factory for one in known},
-    }
-    exec(_source(known, _check_of(kind)), names)  # noqa: S102 - fields' names alone
+    defaults = {f"_default_{one.name}": one.default for one in known}
+    factories = {f"_factory_{one.name}": one.default_factory for one in known}
+    names = _built(_source(known, _check_of(kind)), kind, {**defaults, **factories})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
     names["made"].__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(names["made"])
+
+
+def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
+    """What the source defines. It is made of the names of fields alone, as with dataclasses."""
+    names |= {"_allocated": object.__new__, "_absent": MISSING, "_kind": kind, "_open": _OPEN[kind]}
+    exec(source, names)  # noqa: S102  # nosec B102
+    return names
 
 
 def _source(known: tuple[Field[Any], ...], checked: str) -> str:
@@ -171,10 +173,8 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     source = _COPIED.format(
         changed=", ".join(changed), filled="; ".join(filled), checked=_check_of(kind)
     )
-    names: dict[str, Any] = {"_allocated": object.__new__, "_open": _OPEN[kind], "_kind": kind}
-    exec(source, names)  # noqa: S102 - fields' names alone
-    copied: Callable[..., Any] = names["copied"]
-    return copied
+    made: Callable[..., Any] = _built(source, kind, {})["copied"]
+    return made
 
 
 def _check_of(kind: Any) -> str:

@@ -82,8 +82,13 @@ class SseReader:
             begun += chunk
             chunk = bytes(begun)
             begun.clear()
-        elif chunk.startswith(b"data:") and self._is_one_line(chunk):
-            return [_event_of_line(chunk[:-2])]  # as where words come one by one
+        elif (  # one line and the blank one behind it, as where words come one by one
+            chunk.find(b"\n") == len(chunk) - 2
+            and chunk.endswith(b"\n\n")
+            and chunk.startswith(b"data:")
+            and len(chunk) <= self._max_event_bytes
+        ):
+            return [_event_of_line(chunk[:-2])]
         *blocks, rest = chunk.split(b"\n\n")
         events = self._events_of(blocks)
         if rest or self._is_broken:
@@ -103,15 +108,6 @@ class SseReader:
         unterminated = self._client.event_of(fields)
         self._strays.add(rest[-4 * _RAW_CHARS :])
         return SseTail(unterminated, self._strays.text())
-
-    def _is_one_line(self, chunk: bytes) -> bool:
-        """Whether it is one line and the blank one behind it."""
-        before_end = len(chunk) - 2
-        return (
-            chunk.find(b"\n") == before_end
-            and chunk.endswith(b"\n\n")
-            and before_end <= self._max_event_bytes
-        )
 
     def _completes(self, chunk: bytes) -> bool:
         return b"\n\n" in chunk or (self._begun[-1] == _LF and chunk.startswith(b"\n"))

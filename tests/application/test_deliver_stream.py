@@ -187,7 +187,7 @@ class TestSegments:
         delivering.stream.text("Bob goes on")
         delivering.stream.finish()
 
-        assert (delivering.texts, delivering.stream.is_guarded) == (["Hello."], True)
+        assert (delivering.texts, delivering.stream.takes_no_more) == (["Hello."], True)
 
     def test_only_what_was_accepted_is_delivered(self) -> None:
         def refuses(text: str) -> None:

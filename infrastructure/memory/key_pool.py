@@ -15,11 +15,16 @@ class KeyPool:
     """The keys of one owner and provider, by their use and by when they are back.
 
     Not safe to use from several threads at once.
+
+    Args:
+        few: So many keys are looked at one by one, which is quicker than to keep their orders.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, few: int = 16) -> None:
+        self._few = few
+        self._is_ordered = False
         self._keys: dict[KeyId, RotationKey] = {}
-        # Each key is in one of these three, or in none as long as it cannot be lent at all.
+        # In a larger pool each key is in one of these, or in none while it cannot be lent at all.
         self._idle: list[_Place] = []  # fit for any model and unused: only the first matters
         self._rests: list[_Place] = []  # matters once its rest is over
         self._others: set[KeyId] = set()
@@ -31,27 +36,39 @@ class KeyPool:
 
     def put(self, key: RotationKey) -> None:
         """Add a key, or put it in the place of what it was."""
-        if (old := self._keys.get(key.id)) is not None:
-            self._unlist(old)
+        if self._is_ordered and key.id in self._keys:
+            self._unlist(self._keys[key.id])
         self._keys[key.id] = key
-        ordered = self._order_of(key)
-        if ordered is not None:
-            insort(ordered, _place(key))
-        elif key.is_main or (key.enabled and not key.health.disabled):
-            self._others.add(key.id)
+        if self._is_ordered:
+            self._list(key)
+        elif len(self._keys) > self._few:
+            self._is_ordered = True
+            for each in self._keys.values():
+                self._list(each)
 
     def remove(self, key_id: KeyId) -> None:
-        self._unlist(self._keys.pop(key_id))
+        key = self._keys.pop(key_id)
+        if self._is_ordered:
+            self._unlist(key)
 
     def whole(self) -> RotationPool:
         return RotationPool(keys=tuple(self._keys.values()))
 
     def lendable(self, without: frozenset[KeyId], now: datetime) -> RotationPool:
         """What `RotationPool.choose` has to see; if it chooses none of it, there is none."""
+        if not self._is_ordered:
+            return self.whole()
         idle = (key_id for _, _, key_id in self._idle if key_id not in without)
         back = self._rests[: bisect_right(self._rests, now, key=lambda place: place[0])]
         ids = (*self._others, *(key_id for _, _, key_id in back), *islice(idle, 1))
         return RotationPool(keys=tuple(self._keys[key_id] for key_id in ids))
+
+    def _list(self, key: RotationKey) -> None:
+        ordered = self._order_of(key)
+        if ordered is not None:
+            insort(ordered, _place(key))
+        elif key.is_main or (key.enabled and not key.health.disabled):
+            self._others.add(key.id)
 
     def _unlist(self, key: RotationKey) -> None:
         ordered = self._order_of(key)

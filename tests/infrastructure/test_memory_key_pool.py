@@ -10,18 +10,21 @@ from turnkeeper.domain.rotation import Chosen, KeyHealth, KeyId, RotationKey
 from turnkeeper.infrastructure.memory.key_pool import KeyPool
 
 
-def holding(keys: tuple[RotationKey, ...]) -> KeyPool:
-    pool = KeyPool()
+def holding(keys: tuple[RotationKey, ...], *, few: int = 0) -> KeyPool:
+    pool = KeyPool(few=few)
     for key in keys:
         pool.put(key)
     return pool
 
 
-@given(before=pools(), keys=pools(), without=TRIED)
+@given(before=pools(), keys=pools(), without=TRIED, few=st.integers(0, 5))
 def test_what_is_lendable_is_what_the_whole_pool_would_lend(
-    before: tuple[RotationKey, ...], keys: tuple[RotationKey, ...], without: frozenset[KeyId]
+    before: tuple[RotationKey, ...],
+    keys: tuple[RotationKey, ...],
+    without: frozenset[KeyId],
+    few: int,
 ) -> None:
-    pool = holding(before)
+    pool = holding(before, few=few)
     for key in keys:
         pool.put(key)
     for key in before[len(keys) :]:
@@ -43,6 +46,12 @@ def test_a_removed_key_is_in_no_order(health: KeyHealth) -> None:
     pool.remove(KeyId(1))
 
     assert pool.lendable(frozenset(), NOON).keys == pool.whole().keys == ()
+
+
+def test_the_keys_of_a_small_pool_are_all_looked_at() -> None:
+    keys = tuple(RotationKey(id=KeyId(n)) for n in range(3))
+
+    assert holding(keys, few=3).lendable(frozenset(), NOON).keys == keys
 
 
 def test_of_many_unused_keys_only_the_first_is_looked_at() -> None:

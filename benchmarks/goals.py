@@ -148,7 +148,7 @@ GOALS = (
         value=_to(
             ("processes", "2 processes", "turns_per_s"), ("processes", "1 process", "turns_per_s")
         ),
-        limit=1.8,
+        limit=1.9,
         at_least=True,
     ),
     Goal(

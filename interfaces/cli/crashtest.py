@@ -1,7 +1,7 @@
 """The crash test: faults on purpose, and a scorecard of how turns came through them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +9,7 @@ import click
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import console, dump, json_option, tell
+from turnkeeper.interfaces.cli.progress import progress
 
 if TYPE_CHECKING:  # imported where they are used, so that help is there at once
     from turnkeeper.interfaces.crashtest.ground import Ground
@@ -66,9 +67,9 @@ def crashtest(  # noqa: PLR0913 - click gives one argument an option
     policy = ContentFilterPolicy(content_filter) if content_filter else None
     with _ground(context.obj, server_id, pace.speed, policy) as ground:
         cells = planned(ground, Wanted(faults=faults, dialects=dialects))
-        rows = []
-        with _progress(len(cells), as_json) as on_done:
-            for row in run_all(cells, pace, on_done=on_done):
+        rows, done = [], count(1)
+        with progress("met", as_json=True) as told:  # the rows are lines enough
+            for row in run_all(cells, pace, on_done=lambda: told(next(done), len(cells))):
                 show(row)
                 rows.append(row)
         policy = ground.content_filter
@@ -141,18 +142,3 @@ def _tell_table(rows: Sequence["Row"]) -> None:
         *seen, why = map(Text, in_words(row))
         drawn.add_row(verdict, *map(Text, about), *seen, why)
     console().print(drawn)
-
-
-@contextmanager
-def _progress(total: int, as_json: bool) -> Iterator[Callable[[], None]]:
-    """What shows how far it is: a bar at a terminal, nothing elsewhere."""
-    shown = console(to_errors=True)
-    if as_json or not shown.is_terminal:
-        yield lambda: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("faults"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=shown, transient=True) as progress:
-        task = progress.add_task("faults", total=total)
-        yield lambda: progress.advance(task)

@@ -259,16 +259,16 @@ def test_a_pool_without_keys_is_an_obstacle_unless_the_environment_has_one(
 def test_the_address_of_an_endpoint_is_told_without_a_key_in_it(
     keeper: Turnkeeper, run: Any
 ) -> None:
-    address = f"https://maker:{KEYS[0]}@models.example/v1"
+    address = f"https://models.example/{KEYS[0]}/v1"
     endpoint = Endpoint(id=0, connection_id=1, label="mine", base_url=address, trusted=True)
     saved = keeper.configure.save_endpoint(GUILD, endpoint)
     keeper.configure.use_model("guild", f"endpoint:{saved.id}")
 
     lead = planned(run(*HERE, "--json"))["routes"][0]["attempts"][0]
 
-    assert lead["endpoint"] == "https://[redacted]@models.example/v1"
+    assert lead["endpoint"] == "https://models.example/[redacted]/v1"
     assert lead["obstacle"] == "server:guild has saved no key for custom:1"
-    assert "https://[redacted]@models.example/v1" in run(*HERE).stdout
+    assert "https://models.example/[redacted]/v1" in run(*HERE).stdout
 
 
 def test_a_server_without_a_model_says_so(run: Any) -> None:

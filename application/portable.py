@@ -176,11 +176,10 @@ def models_of(settings: ServerSettings | PersonalSettings) -> tuple[Model, ...]:
 def renumbered(portable: Portable, numbers: dict[int, int]) -> Portable:
     """The same with other numbers for the endpoints, which must all be in `numbers`."""
     endpoints = tuple(replace(one, id=numbers[one.id]) for one in portable.endpoints)
+    names = {f"{ENDPOINT}{old}": f"{ENDPOINT}{new}" for old, new in numbers.items()}
 
     def moved(text: str) -> str:
-        number = text.removeprefix(ENDPOINT)
-        known = text.startswith(ENDPOINT) and number.isdecimal() and int(number) in numbers
-        return f"{ENDPOINT}{numbers[int(number)]}" if known else text
+        return names.get(text, text)
 
     chain = tuple(map(moved, portable.fallbacks))
     if isinstance(portable, PortableServer):

@@ -41,7 +41,7 @@ class ReadPortable:
         self._models = models
         self._find_provider = find_provider
         self._problems: list[str] = []
-        self._endpoints: dict[int, Endpoint] = {}
+        self._endpoints: dict[str, Endpoint] = {}
 
     def __call__(self, portable: Portable) -> ServerSettings | PersonalSettings:
         """The settings that it stands for.
@@ -181,21 +181,21 @@ class ReadPortable:
         return found
 
     def _endpoint(self, place: str, text: str) -> Endpoint | None:
-        number = text.removeprefix(ENDPOINT)
-        found = self._endpoints.get(int(number)) if number.isdecimal() else None
+        found = self._endpoints.get(text)
         if found is None:
-            known = ", ".join(f"{ENDPOINT}{one}" for one in self._endpoints) or "none"
+            known = ", ".join(self._endpoints) or "none"
             self._wrong(place, f"it has no {text!r}; there are: {known}")
         return found
 
-    def _checked_endpoints(self, endpoints: tuple[Endpoint, ...]) -> dict[int, Endpoint]:
+    def _checked_endpoints(self, endpoints: tuple[Endpoint, ...]) -> dict[str, Endpoint]:
+        """The endpoints by what refers to them."""
         self._no_doubles("endpoints", (str(one.id) for one in endpoints))
         for number, one in enumerate(endpoints):
             try:
                 sound_endpoint(one)
             except SettingsError as error:
                 self._wrong(f"endpoints[{number}]", str(error))
-        return {one.id: one for one in endpoints}
+        return {f"{ENDPOINT}{one.id}": one for one in endpoints}
 
     def _provider(self, place: str, name: str) -> str:
         try:

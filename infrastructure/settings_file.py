@@ -35,6 +35,8 @@ def read(text: str) -> Portable:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"it is no TOML: {_said(error)}") from None
+    except ValueError:  # which is what Python says of a number with thousands of digits
+        raise SettingsError("it is no TOML that can be read: a number in it is too long") from None
     except RecursionError:
         raise SettingsError(
             "it is no TOML that can be read: lists within lists, too deep"

@@ -8,6 +8,7 @@ import click
 
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.owners import OWNER_ID
 from turnkeeper.interfaces.cli.present import console, dump, json_option, tell
 from turnkeeper.interfaces.cli.progress import progress
 
@@ -36,7 +37,10 @@ STYLES = {
 @click.option("--fault", "faults", multiple=True, metavar="ID", help="Only this one, as S08.")
 @click.option("--dialect", "dialects", multiple=True, metavar="NAME", help="Only this one.")
 @click.option(
-    "--server", "server_id", help="That server's models and chain, in place of built-in ones."
+    "--server",
+    "server_id",
+    type=OWNER_ID,
+    help="That server's models and chain, in place of built-in ones.",
 )
 @click.option(
     "--content-filter",

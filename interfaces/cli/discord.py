@@ -8,7 +8,7 @@ from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.owners import server_option
+from turnkeeper.interfaces.cli.owners import OWNER_ID, server_option
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
 
 
@@ -22,7 +22,7 @@ def discord() -> None:
 @click.argument("prompt")
 @server_option
 @click.option("--parent", "parent_channel_id", help="The channel that a thread hangs under.")
-@click.option("--user", "user_id", help="Who asks; a user's own keys come first.")
+@click.option("--user", "user_id", type=OWNER_ID, help="Who asks; a user's own keys come first.")
 @json_option
 @click.pass_context
 def send(  # noqa: PLR0913 - one for each option

@@ -5,14 +5,14 @@ from dataclasses import asdict
 import click
 
 from turnkeeper.application.ports.user_traces import Traces
-from turnkeeper.domain.owner import Owner
 from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.owners import OWNER_ID
 from turnkeeper.interfaces.cli.present import dump, json_option, tell
 from turnkeeper.interfaces.cli.progress import progress
 
 
 @click.command()
-@click.argument("user_id", metavar="USER")
+@click.argument("user_id", metavar="USER", type=OWNER_ID)
 @click.option("--yes", is_flag=True, help="Do not ask whether you are sure.")
 @json_option
 @click.pass_context
@@ -21,7 +21,6 @@ def forget(context: click.Context, user_id: str, yes: bool, as_json: bool) -> No
 
     Messages in channels stay where they are. It ends with 1 where a turn is not over and so stays.
     """
-    _check(user_id)
     installation: Installation = context.obj
     with installation.container() as container:
         container.schema()
@@ -55,10 +54,3 @@ def _tell(user_id: str, gone: Traces) -> None:
             f"{gone.unfinished} turns are not over, or are still to be swept up: run"
             " `turnkeeper sweep`, and this again"
         )
-
-
-def _check(user_id: str) -> None:
-    try:
-        Owner.user(user_id)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None

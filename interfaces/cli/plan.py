@@ -13,21 +13,22 @@ from turnkeeper.application.turn_preview import (
 )
 from turnkeeper.domain.admission import Refused
 from turnkeeper.domain.conversation import Conversation
-from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.standing import Standing
 from turnkeeper.domain.turn import Persona, TurnRequest
 from turnkeeper.interfaces.cli.installation import Installation, environment_keys
 from turnkeeper.interfaces.cli.instants import iso, until
-from turnkeeper.interfaces.cli.owners import LOCAL, server_option
+from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, server_option
 from turnkeeper.interfaces.cli.pool import in_words
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
 
 @click.command()
 @server_option
-@click.option("--user", "user_id", help="Who would ask; a user's own keys come first.")
+@click.option(
+    "--user", "user_id", type=OWNER_ID, help="Who would ask; a user's own keys come first."
+)
 @click.option("--channel", "channel_id", default=LOCAL, show_default=True, help="Where.")
 @click.option("--parent", "parent_channel_id", help="The channel that a thread hangs under.")
 @click.option("--persona", "persona_id", default="", help="Who would answer.")
@@ -56,12 +57,6 @@ def _request(
     persona_id: str,
     model: str | None,
 ) -> TurnRequest:
-    try:
-        for make, name in ((Owner.server, server_id), (Owner.user, user_id)):
-            if name is not None:
-                make(name)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     return TurnRequest(
         conversation=Conversation.of("nothing is asked"),
         server_id=server_id,

@@ -63,14 +63,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) 
     Args:
         empty: What there is not, and how to get it.
     """
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     listed = list(rows)
     if not listed:
         tell(empty)
         return
-    drawn = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    heads = (Column(Text(column.translate(UNSHOWN))) for column in columns)
+    drawn = Table(*heads, box=None, pad_edge=False, header_style="bold")
     for row in listed:
         drawn.add_row(*(Text(cell.translate(UNSHOWN)) for cell in row))
     console().print(drawn)

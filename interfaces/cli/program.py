@@ -70,6 +70,9 @@ class Program(click.Group):
         except TurnkeeperError as error:
             kind = type(error).__name__
             raise Failed(redact(str(error)), kind=kind, as_json=is_json(ctx)) from None
+        except UnicodeEncodeError:  # by half surrogates Python keeps the bytes of an argument
+            text = "an argument is no text: not all of its bytes are UTF-8"
+            raise Failed(text, kind="UsageError", as_json=is_json(ctx)) from None
         except Exception as error:  # noqa: BLE001 - a traceback may show what nobody may see
             kind = type(error).__name__
             text = f"a bug: {kind}: {redact(str(error))}; please report it"

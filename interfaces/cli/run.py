@@ -13,7 +13,7 @@ from turnkeeper.domain.model import Model
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.turn import Persona, TurnRequest, TurnResult
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.owners import LOCAL, server_option
+from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, server_option
 from turnkeeper.interfaces.cli.present import json_option
 
 if TYPE_CHECKING:  # imported where it is used, so that help is there at once
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # imported where it is used, so that help is there at once
 @click.argument("prompt")
 @click.option("--model", "model", metavar="PROVIDER:NAME", help="In place of the server's own.")
 @server_option
-@click.option("--user", "user_id", help="Who asks; a user's own keys come first.")
+@click.option("--user", "user_id", type=OWNER_ID, help="Who asks; a user's own keys come first.")
 @click.option("--channel", "channel_id", help="Where; a channel of its own if not said.")
 @click.option("--persona", "persona_id", default="", help="Who answers; the main one if not said.")
 @click.option("--system", default="", help="What the model is told first.")

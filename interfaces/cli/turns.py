@@ -8,11 +8,10 @@ import click
 from turnkeeper.application.list_turns import MOST, ListedTurn, TurnsPage
 from turnkeeper.application.ports.turn_history import TurnCursor, TurnQuery
 from turnkeeper.domain.outcome import TurnStatus
-from turnkeeper.domain.owner import Owner
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.instants import iso
 from turnkeeper.interfaces.cli.journal import export_journals, export_option
-from turnkeeper.interfaces.cli.owners import LOCAL
+from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, owner_of
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
 
 WITHIN_A_CALL = {TurnStatus.FUNCTION_CALL}
@@ -51,8 +50,8 @@ class Cursor(click.ParamType[TurnCursor]):
 @click.command()
 @click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True)
 @click.option("--before", type=Cursor(), help="Go on where an earlier page ended.")
-@click.option("--server", "server_id", help=f"Of one server only, such as {LOCAL}.")
-@click.option("--user", "user_id", help="Of one user only.")
+@click.option("--server", "server_id", type=OWNER_ID, help=f"Of one server only, such as {LOCAL}.")
+@click.option("--user", "user_id", type=OWNER_ID, help="Of one user only.")
 @click.option("--status", type=click.Choice(STATUSES), help="That ended, or stand, so.")
 @click.option("--rescued", "rescued_only", is_flag=True, help="Answered after a failure only.")
 @export_option
@@ -69,7 +68,7 @@ def turns(
     **asked: Any,
 ) -> None:
     """List turns, newest first, with what they took and cost."""
-    query = TurnQuery(server=_server(server_id), **asked)
+    query = TurnQuery(server=owner_of(server_id, None), **asked)
     with installation.container() as container:
         container.schema()
         page = container.list_turns()(query, before=before, limit=limit)
@@ -83,13 +82,6 @@ def turns(
         dump({"turns": [_as_data(one) for one in page.turns], "next": following})
     else:
         _tell(page, is_whole=query == TurnQuery() and before is None)
-
-
-def _server(server_id: str | None) -> Owner | None:
-    try:
-        return None if server_id is None else Owner.server(server_id)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _tell(page: TurnsPage, *, is_whole: bool) -> None:

@@ -4,10 +4,13 @@ import click
 
 from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.interfaces.cli.installation import Installation
+from turnkeeper.interfaces.cli.owners import OWNER_ID
 from turnkeeper.interfaces.cli.present import dump, json_option, table
 from turnkeeper.interfaces.cli.settings_view import changed, show
 
-user_option = click.option("--user", "user_id", required=True, help="Whose settings.")
+user_option = click.option(
+    "--user", "user_id", type=OWNER_ID, required=True, help="Whose settings."
+)
 
 
 @click.group()

@@ -183,10 +183,12 @@ def test_a_model_that_is_registered_otherwise_here_stays_as_it_is_here(desk: Des
     assert desk.find_model(ALPHA.id) == ALPHA
 
 
+HUGE = "endpoint:" + "1" * 5000
+"""Python turns no more than 4,300 digits into a number."""
 BROKEN = PortableServer(
     server=SERVER.id,
     primary="wall:none",
-    fallbacks=("endpoint:9", "endpoint:x"),
+    fallbacks=("endpoint:9", "endpoint:x", "endpoint:01", HUGE),
     randomizer=True,
     sampling=Sampling(temperature=3),
     channels=(PortableChannel(id="7", model="wall:none"), PortableChannel(id="7")),
@@ -211,6 +213,10 @@ def test_all_that_is_unknown_or_broken_is_named_with_its_place(desk: Desk) -> No
         "fallbacks[0]: it has no 'endpoint:9'",
         "there are: endpoint:1",
         "fallbacks[1]: it has no 'endpoint:x'",
+        "there are: endpoint:1",
+        "fallbacks[2]: it has no 'endpoint:01'",
+        "there are: endpoint:1",
+        f"fallbacks[3]: it has no {HUGE!r}",
         "there are: endpoint:1",
         "channels: '7' is there twice",
         f"channels[0].model: {unknown}",

@@ -67,6 +67,7 @@ HEAD = 'format = 1\nserver = "x"\n'
         (HEAD + "[sampling]\ntop_k = true", "sampling.top_k: it is to be a whole number"),
         (HEAD + f"[sampling]\ntop_k = {2**63}", "sampling.top_k: it is to be a whole number"),
         (HEAD + "fallbacks = " + "[" * 9000, "it is no TOML that can be read: lists within lists"),
+        (HEAD + "[quota]\nper_user = " + "9" * 5000, "it is no TOML that can be read: a number"),
         ("format = 1\nserver = ' '", "the file: an owner's id is a text without outer blanks"),
         ("format = 1\nuser = ''", "the file: an owner's id is a text without outer blanks"),
         (HEAD + "sampling = 1", "sampling: it is to be a table"),

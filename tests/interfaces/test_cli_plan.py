@@ -256,17 +256,19 @@ def test_a_pool_without_keys_is_an_obstacle_unless_the_environment_has_one(
     assert "with a key of the environment" in stands_in
 
 
-def test_the_address_of_an_endpoint_is_told(keeper: Turnkeeper, run: Any) -> None:
-    address = "https://models.example/v1"
+def test_the_address_of_an_endpoint_is_told_without_a_key_in_it(
+    keeper: Turnkeeper, run: Any
+) -> None:
+    address = f"https://models.example/{KEYS[0]}/v1"
     endpoint = Endpoint(id=0, connection_id=1, label="mine", base_url=address, trusted=True)
     saved = keeper.configure.save_endpoint(GUILD, endpoint)
     keeper.configure.use_model("guild", f"endpoint:{saved.id}")
 
     lead = planned(run(*HERE, "--json"))["routes"][0]["attempts"][0]
 
-    assert lead["endpoint"] == address
+    assert lead["endpoint"] == "https://models.example/[redacted]/v1"
     assert lead["obstacle"] == "server:guild has saved no key for custom:1"
-    assert address in run(*HERE).stdout
+    assert "https://models.example/[redacted]/v1" in run(*HERE).stdout
 
 
 def test_a_server_without_a_model_says_so(run: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pages of turns, with what each has used."""
+"""Pages of turns, with what each has cost."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -13,24 +13,26 @@ from turnkeeper.application.ports.turn_history import (
 from turnkeeper.domain.events import TurnEnded
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Model
-from turnkeeper.domain.price import Price, Spent, spent
+from turnkeeper.domain.price import Price, cost_of
+from turnkeeper.domain.reports import TurnSummary, summary
 
 MOST = 200
 
 
 @frozen
 class ListedTurn:
-    """A turn, and what it has used by the prices of today.
+    """A turn, how it went, and what it has cost by the prices of today.
 
     Attributes:
+        line: What its journal says.
         took_s: From its beginning to its end, in seconds; None before.
-        answered_by: The name of the model that answered, or None.
+        cost_usd: In US dollars; None where a price or the tokens of an answer are not known.
     """
 
     turn: PastTurn
-    spent: Spent
+    line: TurnSummary
     took_s: float | None = None
-    answered_by: str | None = None
+    cost_usd: Decimal | None = None
 
 
 @frozen
@@ -82,12 +84,13 @@ def prices_of(models: Iterable[Model]) -> dict[str, Price]:
 
 
 def _listed(turn: PastTurn, prices: dict[str, Price]) -> ListedTurn:
-    ends = [entry for entry in turn.entries if isinstance(entry.event, TurnEnded)]
-    last = ends[-1] if ends else None
-    took_s = last.at_s if last is not None else None
+    ends = [entry.at_s for entry in turn.entries if isinstance(entry.event, TurnEnded)]
+    took_s = ends[-1] if ends else None
     if took_s is None and turn.ended_at is not None:
         took_s = (turn.ended_at - turn.opened_at).total_seconds()
-    answered_by = last.event.success_model if last and isinstance(last.event, TurnEnded) else None
     return ListedTurn(
-        turn=turn, spent=spent(turn.entries, prices), took_s=took_s, answered_by=answered_by
+        turn=turn,
+        line=summary(turn.entries),
+        took_s=took_s,
+        cost_usd=cost_of(turn.entries, prices),
     )

@@ -24,6 +24,8 @@ class KeyState(Enum):
 
 FIT = frozenset({KeyState.FREE, KeyState.PROBE_DUE})
 """What may be lent now."""
+HALF_OPEN = frozenset({KeyState.PROBE_DUE, KeyState.PROBED})
+"""Whose rest is over, while nothing has shown yet that it works again."""
 
 
 @frozen

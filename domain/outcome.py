@@ -113,6 +113,18 @@ class TurnStatus(Enum):
     SKIPPED = "skipped"
 
 
+RUNNING = "running"
+"""Stands for the status of a turn of which no end is known yet."""
+GIVEN_UP = "given_up"
+"""Stands for the status of a turn that was found dead."""
+TURN_STATES = (
+    RUNNING,
+    *(status.value for status in TurnStatus if status is not TurnStatus.FUNCTION_CALL),
+    GIVEN_UP,
+)
+"""How a whole turn may stand."""
+
+
 class StopReason(Enum):
     """Who or what stopped an invocation."""
 

@@ -27,29 +27,11 @@ class Price:
         return (self.input * input_tokens + self.output * output_tokens) / MILLION
 
 
-@frozen
-class Spent:
-    """What a turn has used.
+def cost_of(entries: Iterable[Entry], prices: Mapping[str, Price]) -> Decimal | None:
+    """What a turn has cost in US dollars, by its journal.
 
-    Attributes:
-        attempts: How many of its attempts ran.
-        invocations: How often a model ran.
-        input_tokens: As reported; None where nobody reported any.
-        output_tokens: As reported; None where nobody reported any.
-        cost_usd: In US dollars; None where a price or the tokens of an answer are not known.
-    """
-
-    attempts: int = 0
-    invocations: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: Decimal | None = Decimal(0)
-
-
-def spent(entries: Iterable[Entry], prices: Mapping[str, Price]) -> Spent:
-    """What a turn has used, by its journal.
-
-    A failed invocation that reported no tokens costs nothing.
+    None where a price or the tokens of an answer are not known. A failed invocation that reported
+    no tokens costs nothing.
 
     Args:
         prices: By the id of the model.
@@ -64,18 +46,7 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price]) -> Spent:
                 ended.append(event)
     costs = [_cost(one, attempts.get(one.attempt_no), prices) for one in ended]
     known = [cost for cost in costs if cost is not None]
-    return Spent(
-        attempts=len({one.attempt_no for one in ended}),
-        invocations=len(ended),
-        input_tokens=_sum(one.input_tokens for one in ended),
-        output_tokens=_sum(one.output_tokens for one in ended),
-        cost_usd=sum(known, Decimal(0)) if len(known) == len(costs) else None,
-    )
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    reported = [count for count in counts if count is not None]
-    return sum(reported) if reported else None
+    return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
 
 def _cost(

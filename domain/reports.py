@@ -6,19 +6,15 @@ from datetime import datetime
 from turnkeeper.domain import events
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.frozen import frozen
-from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.outcome import GIVEN_UP, RUNNING, TurnStatus
 from turnkeeper.domain.waterfall_rows import Tone, tone_of
 
-SWEPT = "swept"
-"""Stands for the status of a turn whose process died."""
-RUNNING = "running"
-"""Stands for the status of a turn of which no end is known yet."""
 UNKNOWN = "unknown"
 
 
 @frozen
-class PastTurn:
-    """A turn as the journal keeps it, most often one that is over.
+class TurnJournal:
+    """What a turn's journal says, most often of one that is over.
 
     Attributes:
         turn_id: Which turn.
@@ -38,7 +34,7 @@ class TurnSummary:
     """How a turn went, in a line.
 
     Attributes:
-        status: How it ended; else `SWEPT` or `RUNNING`.
+        status: How it ended; else `GIVEN_UP` or `RUNNING`.
         asked: The model that was asked first, or was to be; None where nothing was planned.
         answered_by: The model that did, or None.
         attempts: How many models ran.
@@ -81,7 +77,7 @@ class Past:
     """
 
     calm: tuple[tuple[str, int], ...] = ()
-    troubled: tuple[PastTurn, ...] = ()
+    troubled: tuple[TurnJournal, ...] = ()
     is_cut: bool = False
 
 
@@ -201,7 +197,7 @@ def _names(found: list[events.Event]) -> dict[int, str]:
 def _status(found: list[events.Event]) -> str:
     ends = [one.status for one in found if isinstance(one, events.TurnEnded)]
     was_swept = any(isinstance(one, events.TurnSwept) for one in found)
-    return ends[-1] if ends else SWEPT if was_swept else RUNNING
+    return ends[-1] if ends else GIVEN_UP if was_swept else RUNNING
 
 
 def _sum(counts: tuple[int | None, ...]) -> int | None:

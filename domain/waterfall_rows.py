@@ -3,7 +3,7 @@
 from enum import Enum
 
 from turnkeeper.domain.frozen import frozen
-from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.outcome import RUNNING, TurnStatus
 
 QUIET_S = 1.0
 """A shorter stretch without a sign of life is not worth a mark."""
@@ -13,7 +13,7 @@ NEUTRAL_ENDS = frozenset(
         TurnStatus.STOPPED_BY_USER.value,
         TurnStatus.FOLLOW_UP_INTERRUPT.value,
         TurnStatus.SKIPPED.value,
-        "running",
+        RUNNING,
     }
 )
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from contracts.stores import Stores
 
-from turnkeeper.domain.events import Entry
+from turnkeeper.application.list_turns import ListTurns
+from turnkeeper.application.saved_pools import SavedPools
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.interfaces.dashboard.app import DashboardApp
-from turnkeeper.interfaces.dashboard.pages import Pages
+from turnkeeper.interfaces.dashboard.pages import Pages, Sources
 
 
 class StoreClock(SystemClock):
@@ -65,14 +66,16 @@ class Asking:
 
 
 def pages(stores: Stores, *, most: int = 50) -> Pages:
-    return Pages(stores.reports, stores.keys.saved, StoreClock(stores), most=most)
+    return Pages(sources(stores), most=most)
 
 
-def keep(stores: Stores, *journals: tuple[Entry, ...]) -> None:
-    for entries in journals:
-        stores.start(entries[0].turn_id, channel_id=entries[0].turn_id)
-        stores.journal.record(entries)
-        stores.pass_time(1)
+def sources(stores: Stores) -> Sources:
+    return Sources(
+        turns=ListTurns(history=stores.history, editor=stores.editor),
+        pools=SavedPools(keys=stores.keys.saved, standings=stores.standings),
+        reports=stores.reports,
+        clock=StoreClock(stores),
+    )
 
 
 def links(answered: Answered) -> list[str]:

@@ -2,6 +2,7 @@
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, TurnHistory, TurnQuery
+from turnkeeper.domain.outcome import GIVEN_UP, RUNNING
 from turnkeeper.infrastructure.memory.register import Register, Turn
 
 
@@ -22,13 +23,13 @@ class MemoryTurnHistory(TurnHistory):
 
     def _past(self, turn: Turn) -> PastTurn:
         opening, result = turn.opening, turn.result
-        ended = result.status.value if result is not None else "running"
+        ended = result.status.value if result is not None else RUNNING
         return PastTurn(
             turn_id=opening.turn_id,
             server=opening.server,
             channel_id=opening.channel_id,
             user_id=opening.user_id,
-            status="given_up" if turn.given_up else ended,
+            status=GIVEN_UP if turn.given_up else ended,
             rescued=result is not None and result.was_rescued,
             opened_at=turn.opened_at,
             ended_at=turn.ended_at,

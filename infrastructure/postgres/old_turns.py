@@ -45,36 +45,24 @@ WITH old AS MATERIALIZED (
 SELECT count(*) AS events, count(DISTINCT turn_id) AS journals FROM gone
 """)  # noqa: S608
 
+
+def _deleting(table: str, key: str, instant: str, counted: str) -> str:
+    """What deletes the rows of a server's table whose instant is long past, and counts them."""
+    return f"""
+WITH gone AS (
+    DELETE FROM {table} WHERE (server, {key}) IN (
+        SELECT server, {key} FROM {table}
+        WHERE {instant} < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+)
+SELECT count(*) AS {counted} FROM gone
+"""  # noqa: S608
+
+
 # An expired unit counts nowhere any more, and a charged one is counted in its day and period.
-UNITS = f"""
-WITH gone AS (
-    DELETE FROM quota_units WHERE (server, trigger_key) IN (
-        SELECT server, trigger_key FROM quota_units
-        WHERE expires_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-    RETURNING 1
-)
-SELECT count(*) AS units FROM gone
-"""  # noqa: S608
-
-REFUSALS = f"""
-WITH gone AS (
-    DELETE FROM admission_refusals WHERE (server, trigger_key) IN (
-        SELECT server, trigger_key FROM admission_refusals
-        WHERE refused_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-    RETURNING 1
-)
-SELECT count(*) AS refusals FROM gone
-"""  # noqa: S608
-
-NOTICES = f"""
-WITH gone AS (
-    DELETE FROM notices WHERE (server, message_id) IN (
-        SELECT server, message_id FROM notices
-        WHERE expires_at < {OLD} LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
-    RETURNING 1
-)
-SELECT count(*) AS notices FROM gone
-"""  # noqa: S608
+UNITS = _deleting("quota_units", "trigger_key", "expires_at", "units")
+REFUSALS = _deleting("admission_refusals", "trigger_key", "refused_at", "refusals")
+NOTICES = _deleting("notices", "message_id", "expires_at", "notices")
 
 
 LOGINS = """

@@ -9,9 +9,11 @@ from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, Turn
 from turnkeeper.domain.events import (
     Entry,
     InvocationEnded,
+    InvocationStarted,
     ServerRouteAsked,
     TurnEnded,
     TurnStarted,
+    TurnSwept,
 )
 from turnkeeper.domain.owner import Owner
 from turnkeeper.infrastructure.journal_codec import event_from_json, name_of
@@ -38,7 +40,18 @@ SELECT turn_id, seq, at_s, kind, data FROM turn_events
 WHERE turn_id = ANY (%(turn_ids)s::text[]) AND kind = ANY (%(kinds)s::text[])
 ORDER BY turn_id, seq
 """
-KINDS = [name_of(kind) for kind in (TurnStarted, ServerRouteAsked, InvocationEnded, TurnEnded)]
+# What `summary` and `cost_of` read.
+KINDS = [
+    name_of(kind)
+    for kind in (
+        TurnStarted,
+        ServerRouteAsked,
+        InvocationStarted,
+        InvocationEnded,
+        TurnEnded,
+        TurnSwept,
+    )
+]
 
 
 class PostgresTurnHistory(TurnHistory):
@@ -84,14 +97,19 @@ def reading(turn_ids: Iterable[str]) -> Statement:
 def _by_turn(rows: Iterable[Row]) -> dict[str, tuple[Entry, ...]]:
     found: dict[str, dict[int, Entry]] = defaultdict(dict)
     for row in rows:
-        found[row["turn_id"]][row["seq"]] = Entry(
-            turn_id=row["turn_id"],
-            seq=row["seq"],
-            at_s=row["at_s"],
-            event=event_from_json(row["kind"], row["data"]),
-        )
+        found[row["turn_id"]][row["seq"]] = entry_of(row)
     known = {turn_id: tuple(entries.values()) for turn_id, entries in found.items()}
     return defaultdict(tuple, known)
+
+
+def entry_of(row: Row) -> Entry:
+    """The entry of a row of the journal."""
+    return Entry(
+        turn_id=row["turn_id"],
+        seq=row["seq"],
+        at_s=row["at_s"],
+        event=event_from_json(row["kind"], row["data"]),
+    )
 
 
 def _past(row: Row, entries: tuple[Entry, ...]) -> PastTurn:

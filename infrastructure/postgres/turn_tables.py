@@ -161,10 +161,8 @@ model_rests = Table(
 
 # What reports look for, in the words of the indexes below. `data` is not parsed, as a JSON parser
 # refuses some of it; within a text of it each quotation mark is escaped, so that these are exact.
-IS_OVER = "kind IN ('turn_ended', 'turn_swept')"
 HAS_FAILED = """kind = 'invocation_ended' AND strpos(data, '"failure":{') > 0"""
 IS_KEY_ERROR = """kind = 'key_booked' AND strpos(data, '"booking":"error"') > 0"""
-STATUS = """COALESCE(substring(data, '"status":"([a-z_]+)"'), 'swept')"""
 
 # `data` is JSON in ASCII, kept as text since it may speak of characters that JSONB refuses. The
 # server is empty where the turn is not known.
@@ -180,21 +178,6 @@ turn_events = Table(
     Column("written_at", Instant, nullable=False, server_default=func.clock_timestamp()),
     Index("ix_turn_events_turn_id", "turn_id"),
     Index("ix_turn_events_began", "written_at", postgresql_where=text("seq = 0")),
-    Index("ix_turn_events_over", "written_at", "turn_id", postgresql_where=text(IS_OVER)),
-    Index(
-        "ix_turn_events_over_server",
-        "server",
-        "written_at",
-        "turn_id",
-        postgresql_where=text(IS_OVER),
-    ),
-    Index(
-        "ix_turn_events_over_status",
-        text(STATUS),
-        "written_at",
-        "turn_id",
-        postgresql_where=text(IS_OVER),
-    ),
     Index("ix_turn_events_failed", "turn_id", postgresql_where=text(HAS_FAILED)),
     Index("ix_turn_events_key_errors", "written_at", postgresql_where=text(IS_KEY_ERROR)),
 )

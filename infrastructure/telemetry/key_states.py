@@ -9,6 +9,17 @@ from prometheus_client.registry import Collector
 
 from turnkeeper.application.ports.key_ring import SavedKey
 from turnkeeper.domain.errors import TurnkeeperError
+from turnkeeper.domain.key_condition import KeyState, condition_of
+
+STATES = {
+    KeyState.FREE: "free",
+    KeyState.RESTING: "resting",
+    KeyState.PROBE_DUE: "to_be_probed",
+    KeyState.PROBED: "being_probed",
+    KeyState.REFUSED: "refused",
+    KeyState.OFF: "switched_off",
+    KeyState.SHUT: "unreadable",
+}
 
 
 class KeyStates(Collector):
@@ -49,13 +60,4 @@ def _family(saved: SavedKey) -> str:
 
 
 def _state(saved: SavedKey, now: datetime) -> str:
-    health = saved.key.health
-    if not saved.opens:
-        return "unreadable"
-    if not saved.key.enabled:
-        return "switched_off"
-    if health.disabled:
-        return "refused"
-    if health.rests_until is not None:
-        return "resting" if health.rests_until > now else "to_be_probed"
-    return "free"
+    return STATES[condition_of(saved.key, now, opens=saved.opens).state]

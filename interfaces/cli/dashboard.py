@@ -18,19 +18,12 @@ def dashboard(installation: Installation, /, host: str, port: int) -> None:
     Where others reach --host, TURNKEEPER_DASHBOARD_TOKEN has to be set.
     """
     from turnkeeper.interfaces.dashboard.gate import check_host
-    from turnkeeper.interfaces.dashboard.served import dashboard_server
+    from turnkeeper.interfaces.dashboard.served import dashboard_server, sources_of
 
     token = installation.settings.dashboard_token
     check_host(host, token)
     with installation.container() as container:
         container.schema()
-        server = dashboard_server(
-            container.reports(),
-            container.key_vault(),
-            container.clock(),
-            token=token,
-            host=host,
-            port=port,
-        )
+        server = dashboard_server(sources_of(container), token=token, host=host, port=port)
         tell(f"listening on {server.url}")
         server.run()

@@ -79,9 +79,7 @@ def list_fallbacks(
     installation: Installation, server_id: str | None, user_id: str | None, as_json: bool
 ) -> None:
     """List the primary model and its fallbacks."""
-    owner = owner_or_local(server_id, user_id)
-    with installation.turnkeeper() as keeper:
-        show_models(keeper.configure.settings_of(owner), as_json)
+    _show(installation, server_id, user_id, as_json)
 
 
 @fallback.command("clear")
@@ -150,6 +148,12 @@ def randomizer_show(
     installation: Installation, server_id: str | None, user_id: str | None, as_json: bool
 ) -> None:
     """Show whether it is on, and what it draws from."""
+    _show(installation, server_id, user_id, as_json)
+
+
+def _show(
+    installation: Installation, server_id: str | None, user_id: str | None, as_json: bool
+) -> None:
     owner = owner_or_local(server_id, user_id)
     with installation.turnkeeper() as keeper:
         show_models(keeper.configure.settings_of(owner), as_json)

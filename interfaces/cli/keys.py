@@ -8,10 +8,13 @@ import click
 
 from turnkeeper.application.ports.key_ring import SavedKey
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.domain.key_condition import condition_of
 from turnkeeper.domain.rotation import KeyId
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import owner_of, owner_options, owner_or_local
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.instants import until
+from turnkeeper.interfaces.pool_words import in_words
 
 if TYPE_CHECKING:  # imported where it is used, so that help is there at once
     from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -184,16 +187,9 @@ def _row(saved: SavedKey, now: datetime) -> tuple[str, ...]:
 
 
 def _state(saved: SavedKey, now: datetime) -> str:
-    health = saved.key.health
-    if not saved.opens:
-        return "does not open: check the master secret"
-    if health.disabled:
-        return "refused by the provider: replace it"
-    if not saved.key.enabled:
-        return "off"
-    if health.rests_until is not None and health.rests_until > now:
-        return f"rests for {(health.rests_until - now).total_seconds():.0f} s"
-    return "free"
+    condition = condition_of(saved.key, now, opens=saved.opens)
+    ends = f" until {until(condition.until, now)}" if condition.until else ""
+    return f"{in_words(condition)}{ends}"
 
 
 def _ending(saved: SavedKey) -> str:

@@ -18,10 +18,10 @@ from turnkeeper.domain.redact import redact
 from turnkeeper.domain.standing import Standing
 from turnkeeper.domain.turn import Persona, TurnRequest
 from turnkeeper.interfaces.cli.installation import Installation, environment_keys
-from turnkeeper.interfaces.cli.instants import iso, until
 from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, server_option
-from turnkeeper.interfaces.cli.pool import in_words
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.instants import iso, until
+from turnkeeper.interfaces.pool_words import in_words
 
 
 @click.command()

@@ -6,13 +6,12 @@ from typing import Any
 import click
 
 from turnkeeper.application.saved_pools import KeyView, PoolsSeen, PoolView
-from turnkeeper.domain.key_condition import KeyCondition, KeyState
+from turnkeeper.domain.key_condition import HALF_OPEN
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.instants import iso, until
 from turnkeeper.interfaces.cli.owners import owner_of, owner_options
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
-
-HALF_OPEN = frozenset({KeyState.PROBE_DUE, KeyState.PROBED})
+from turnkeeper.interfaces.instants import iso, until
+from turnkeeper.interfaces.pool_words import advices, in_words, lending, limits
 
 
 @click.command()
@@ -46,31 +45,12 @@ def _tell(seen: PoolsSeen) -> None:
     if not seen.pools:
         tell("no key is saved; add one with `turnkeeper key add PROVIDER`")
     for one in seen.pools:
-        tell(f"{one.owner}, {one.provider}: {_in_words(one, seen.now)}")
+        tell(f"{one.owner}, {one.provider}: {lending(one, seen.now)}")
         rows = [_row(view, seen.now) for view in one.keys]
         table(("key", "ends in", "state", "until", "uses", "errors", "last error"), rows, empty="")
         for view in one.keys:
             for advice in advices(view):
                 tell(f"  key {view.saved.key.id}: {advice}")
-
-
-def _in_words(pool: PoolView, now: datetime) -> str:
-    if pool.is_dry:
-        return f"dry; {_back(pool.back_at, now)}"
-    dry = [f"dry for {model}; {_back(back_at, now)}" for model, back_at in pool.dry_for]
-    return "; ".join(dry) or "a key can be lent"
-
-
-def _back(back_at: datetime | None, now: datetime) -> str:
-    if back_at is None:
-        return "no key comes back by itself"
-    return f"the next key is back at {until(back_at, now)}"
-
-
-def in_words(condition: KeyCondition) -> str:
-    """How a key stands, in words."""
-    half = "half open, " if condition.state in HALF_OPEN else ""
-    return f"{half}{condition.state.value}"
 
 
 def _row(view: KeyView, now: datetime) -> tuple[str, ...]:
@@ -79,36 +59,12 @@ def _row(view: KeyView, now: datetime) -> tuple[str, ...]:
     return (
         f"{saved.key.id}{' main' if saved.key.is_main else ''}",
         f"…{saved.hint}" if saved.hint else "",
-        in_words(view.condition) + _for_models(view, now),
+        ", ".join(filter(None, (in_words(view.condition), limits(view, now)))),
         until(view.condition.until, now),
         str(health.usage_count),
         str(health.error_count),
         " ".join(last.split())[:60],
     )
-
-
-def _for_models(view: KeyView, now: datetime) -> str:
-    health = view.saved.key.health
-    models = [rest.model for rest in health.model_rests if rest.until > now]
-    if health.rest_model is not None and health.rests_until and health.rests_until > now:
-        models.append(health.rest_model)
-    return f" for {', '.join(sorted(models))}" if models else ""
-
-
-def advices(view: KeyView) -> tuple[str, ...]:
-    """What to tidy up about a key."""
-    key, found = view.saved.key, []
-    if view.same_as:
-        found.append(f"the same as {', '.join(view.same_as)}: they share one limit")
-    if view.is_never_used:
-        found.append("never used")
-    if key.health.disabled:
-        found.append(f"refused by the provider: `turnkeeper key remove {key.id}`, or replace it")
-    elif view.is_refused_repeatedly:
-        found.append(f"failed {key.health.error_count} times since it last worked")
-    if view.condition.state is KeyState.SHUT:
-        found.append("does not open: check the master secret with `turnkeeper secrets audit`")
-    return tuple(found)
 
 
 def _as_data(pool: PoolView) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import click
 from turnkeeper.application.list_turns import prices_of
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.price import Price
+from turnkeeper.interfaces.amounts import in_full
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, json_option, table
-from turnkeeper.interfaces.cli.turns import in_full
 
 
 class Amount(click.ParamType[Decimal]):
@@ -84,4 +84,5 @@ def _show(models: tuple[Model, ...], as_json: bool) -> None:
 
 
 def _in_words(found: Price | None) -> tuple[str, str]:
-    return ("unknown",) * 2 if found is None else (in_full(found.input), in_full(found.output))
+    amounts = (None, None) if found is None else (found.input, found.output)
+    return (in_full(amounts[0]), in_full(amounts[1]))

@@ -8,9 +8,9 @@ from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.domain.policy import ContentFilterPolicy
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import server_option
-from turnkeeper.interfaces.cli.present import dump, json_option, table
+from turnkeeper.interfaces.cli.present import json_option
 from turnkeeper.interfaces.cli.sampling import applied, sampling_options, taken
-from turnkeeper.interfaces.cli.settings_view import changed, show
+from turnkeeper.interfaces.cli.settings_view import changed, list_owners, show
 
 
 @click.group()
@@ -23,12 +23,7 @@ def server() -> None:
 @click.pass_obj
 def list_servers(installation: Installation, as_json: bool) -> None:
     """List the servers that have set anything."""
-    with installation.turnkeeper() as keeper:
-        ids = [one.id for one in keeper.configure.owners() if one.kind is OwnerKind.SERVER]
-    if as_json:
-        dump(ids)
-        return
-    table(("server",), [(one,) for one in ids], empty="no server has set anything yet")
+    list_owners(installation, OwnerKind.SERVER, as_json)
 
 
 @server.command("show")

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.owner import Owner, OwnerKind
+from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.present import dump, table, tell
 
 if TYPE_CHECKING:  # imported where they are used, so that help is there at once
@@ -18,6 +19,17 @@ def plain(keeper: "Turnkeeper", owner: Owner) -> dict[str, Any]:
     shown: dict[str, Any] = as_json(keeper.configure.shown(owner))
     del shown["models"]  # which `turnkeeper model` shows
     return shown
+
+
+def list_owners(installation: Installation, kind: OwnerKind, as_json: bool) -> None:
+    """Print who of a kind has set anything."""
+    with installation.turnkeeper() as keeper:
+        ids = [one.id for one in keeper.configure.owners() if one.kind is kind]
+    if as_json:
+        dump(ids)
+        return
+    name = kind.value
+    table((name,), [(one,) for one in ids], empty=f"no {name} has set anything yet")
 
 
 def show(keeper: "Turnkeeper", owner: Owner, *only: str, as_json: bool) -> None:

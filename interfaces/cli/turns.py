@@ -1,25 +1,19 @@
 """`turnkeeper turns`: the turns that were, a page at a time."""
 
-from decimal import Decimal
 from typing import Any
 
 import click
 
 from turnkeeper.application.list_turns import MOST, ListedTurn, TurnsPage
 from turnkeeper.application.ports.turn_history import TurnCursor, TurnQuery
-from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.outcome import TURN_STATES
+from turnkeeper.interfaces.amounts import count, in_dollars, in_full
 from turnkeeper.interfaces.cli.installation import Installation
-from turnkeeper.interfaces.cli.instants import iso
 from turnkeeper.interfaces.cli.journal import export_journals, export_option
 from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, owner_of
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
+from turnkeeper.interfaces.instants import iso
 
-WITHIN_A_CALL = {TurnStatus.FUNCTION_CALL}
-STATUSES = (
-    "running",
-    *(status.value for status in TurnStatus if status not in WITHIN_A_CALL),
-    "given_up",
-)
 COLUMNS = (
     "turn",
     "began",
@@ -52,7 +46,7 @@ class Cursor(click.ParamType[TurnCursor]):
 @click.option("--before", type=Cursor(), help="Go on where an earlier page ended.")
 @click.option("--server", "server_id", type=OWNER_ID, help=f"Of one server only, such as {LOCAL}.")
 @click.option("--user", "user_id", type=OWNER_ID, help="Of one user only.")
-@click.option("--status", type=click.Choice(STATUSES), help="That ended, or stand, so.")
+@click.option("--status", type=click.Choice(TURN_STATES), help="That ended, or stand, so.")
 @click.option("--rescued", "rescued_only", is_flag=True, help="Answered after a failure only.")
 @export_option
 @json_option
@@ -92,32 +86,22 @@ def _tell(page: TurnsPage, *, is_whole: bool) -> None:
 
 
 def _row(one: ListedTurn) -> tuple[str, ...]:
-    turn, spent = one.turn, one.spent
+    turn, line = one.turn, one.line
     return (
         turn.turn_id,
         f"{turn.opened_at:%Y-%m-%d %H:%M:%S}",
         f"{turn.status}{', rescued' if turn.rescued else ''}",
-        one.answered_by or "",
-        str(spent.attempts),
-        str(spent.invocations),
+        line.answered_by or "",
+        str(line.attempts),
+        str(line.invocations),
         "" if one.took_s is None else f"{one.took_s:.1f} s",
-        f"{_count(spent.input_tokens)}/{_count(spent.output_tokens)}",
-        "unknown" if spent.cost_usd is None else f"${in_full(spent.cost_usd)}",
+        f"{count(line.input_tokens)}/{count(line.output_tokens)}",
+        in_dollars(one.cost_usd),
     )
 
 
-def _count(tokens: int | None) -> str:
-    return "?" if tokens is None else str(tokens)
-
-
-def in_full(amount: Decimal) -> str:
-    """An amount without an exponent, and without needless zeros."""
-    text = f"{amount:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def _as_data(one: ListedTurn) -> dict[str, Any]:
-    turn, spent = one.turn, one.spent
+    turn, line = one.turn, one.line
     return {
         "turn_id": turn.turn_id,
         "server": turn.server.id,
@@ -128,10 +112,10 @@ def _as_data(one: ListedTurn) -> dict[str, Any]:
         "began_at": iso(turn.opened_at),
         "ended_at": iso(turn.ended_at),
         "took_s": one.took_s,
-        "model": one.answered_by,
-        "attempts": spent.attempts,
-        "invocations": spent.invocations,
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "cost_usd": "unknown" if spent.cost_usd is None else in_full(spent.cost_usd),
+        "model": line.answered_by,
+        "attempts": line.attempts,
+        "invocations": line.invocations,
+        "input_tokens": line.input_tokens,
+        "output_tokens": line.output_tokens,
+        "cost_usd": in_full(one.cost_usd),
     }

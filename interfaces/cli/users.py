@@ -5,8 +5,8 @@ import click
 from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import OWNER_ID
-from turnkeeper.interfaces.cli.present import dump, json_option, table
-from turnkeeper.interfaces.cli.settings_view import changed, show
+from turnkeeper.interfaces.cli.present import json_option
+from turnkeeper.interfaces.cli.settings_view import changed, list_owners, show
 
 user_option = click.option(
     "--user", "user_id", type=OWNER_ID, required=True, help="Whose settings."
@@ -23,12 +23,7 @@ def user() -> None:
 @click.pass_obj
 def list_users(installation: Installation, as_json: bool) -> None:
     """List the users who have set anything."""
-    with installation.turnkeeper() as keeper:
-        ids = [one.id for one in keeper.configure.owners() if one.kind is OwnerKind.USER]
-    if as_json:
-        dump(ids)
-        return
-    table(("user",), [(one,) for one in ids], empty="no user has set anything yet")
+    list_owners(installation, OwnerKind.USER, as_json)
 
 
 @user.command("show")

@@ -13,21 +13,12 @@ from sqlalchemy import make_url
 
 from turnkeeper.infrastructure.data_folder import PASSABLE
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
+from turnkeeper.interfaces.crashtest.damage import CLEAR_DISK, END_TURNKEEPERS, FILL_DISK
 
 What = Literal["stopped", "cut off", "no connections", "disk full", "read-only"]
 
 # What is kept need not outlive the machine.
 SETTINGS = {"max_connections": "30", "fsync": "off", "full_page_writes": "off"}
-WRITTEN = ("turns", "turn_events", "delivery_intents", "key_state")
-FULL = """
-CREATE OR REPLACE FUNCTION disk_is_full() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END
-$$
-"""
-END_OTHERS = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()
-"""
 
 
 class BreakableStore:
@@ -91,7 +82,7 @@ class BreakableStore:
                 connection.execute(statement.encode())
 
     def _cut_off(self) -> None:
-        self._do(END_OTHERS)
+        self._do(END_TURNKEEPERS)
 
     def _hold_all(self) -> None:
         self._cut_off()
@@ -104,19 +95,14 @@ class BreakableStore:
             self._held.pop().close()
 
     def _fill(self) -> None:
-        made = (
-            f"CREATE TRIGGER disk_is_full BEFORE INSERT OR UPDATE ON {table}"
-            " FOR EACH STATEMENT EXECUTE FUNCTION disk_is_full()"
-            for table in WRITTEN
-        )
-        self._do(FULL, *made)
+        self._do(*FILL_DISK)
 
     def _empty(self) -> None:
-        self._do(*(f"DROP TRIGGER disk_is_full ON {table}" for table in WRITTEN))
+        self._do(*CLEAR_DISK)
 
     def _forbid(self) -> None:
-        self._do("ALTER DATABASE postgres SET default_transaction_read_only = on", END_OTHERS)
+        self._do("ALTER DATABASE postgres SET default_transaction_read_only = on", END_TURNKEEPERS)
 
     def _allow(self) -> None:
         back = "ALTER DATABASE postgres RESET default_transaction_read_only"
-        self._do("SET default_transaction_read_only = off", back, END_OTHERS)
+        self._do("SET default_transaction_read_only = off", back, END_TURNKEEPERS)

@@ -1,29 +1,27 @@
 """What each page shows, read when it is asked for."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
+from turnkeeper.application.list_turns import ListTurns, TurnsPage
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.key_ring import KeyVault, SavedKey
-from turnkeeper.application.ports.reports import MOST_KEY_TROUBLES, Asked, Place, Reports
+from turnkeeper.application.ports.reports import MOST_KEY_TROUBLES, Reports
+from turnkeeper.application.ports.turn_history import TurnCursor, TurnQuery
+from turnkeeper.application.saved_pools import PoolsSeen, SavedPools
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.frozen import frozen
-from turnkeeper.domain.outcome import TurnStatus
+from turnkeeper.domain.outcome import TURN_STATES
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.pool_history import Window
 from turnkeeper.domain.redact import redact
-from turnkeeper.domain.reports import SWEPT, error_kinds, rates, summary
+from turnkeeper.domain.reports import error_kinds, rates, summary
 from turnkeeper.domain.waterfall import waterfall
 from turnkeeper.interfaces.dashboard.drawing import clock_ticks, drawn_fall
-from turnkeeper.interfaces.dashboard.pool_view import LOOK_BACK, pool_views
+from turnkeeper.interfaces.dashboard.pool_view import LOOK_BACK, drawn_pools
 from turnkeeper.interfaces.dashboard.render import render, style_source
 from turnkeeper.interfaces.explain import explained
 
-STATUSES = (
-    *(status.value for status in TurnStatus if status is not TurnStatus.FUNCTION_CALL),
-    SWEPT,
-)
 WINDOWS = (
     (15, "15 minutes"),
     (60, "an hour"),
@@ -55,6 +53,16 @@ class Frame:
     here: str = ""
 
 
+@frozen
+class Sources:
+    """Where the pages read what they show."""
+
+    turns: ListTurns
+    pools: SavedPools
+    reports: Reports
+    clock: Clock
+
+
 class Pages:
     """Makes the pages; each method returns a whole one.
 
@@ -62,35 +70,39 @@ class Pages:
         most: How many turns a page lists.
     """
 
-    def __init__(self, reports: Reports, keys: KeyVault, clock: Clock, *, most: int = 50) -> None:
-        self._reports = reports
-        self._keys = keys
-        self._clock = clock
+    def __init__(self, sources: Sources, *, most: int = 50) -> None:
+        self._sources = sources
         self._most = most
 
     def turns(self, query: Query, base: str) -> str:
-        """The turns that are over, the latest first."""
-        show, server = query.get("show", ""), query.get("server", "").strip()
-        asked = Asked(
-            status=show if show in STATUSES else None,
-            rescued=show == SHOWS_RESCUED,
-            server=_owner(server),
-            before=_place(query),
-            limit=self._most,
-        )
-        page = self._reports.page(asked)
-        kept = {"show": show, "server": server}
+        """The turns, the newest first."""
+        asked = {name: query.get(name, "").strip() for name in ("show", "server", "user")}
+        before = _cursor(query)
+        page = self._page(asked, before)
         return render(
             "turns.html",
             frame=Frame(base=base, here="turns"),
-            turns=[(turn, summary(turn.entries)) for turn in page.turns],
-            statuses=STATUSES,
-            show=show,
-            server=server,
-            is_first=asked.before is None,
-            older=_query(kept, page.next) if page.next else None,
-            newest=_query(kept),
+            turns=page.turns,
+            states=TURN_STATES,
+            asked=asked,
+            is_whole=before is None and not any(asked.values()),
+            is_first=before is None,
+            older=_query(asked, page.next) if page.next else None,
+            newest=_query(asked),
         )
+
+    def _page(self, asked: Query, before: TurnCursor | None) -> TurnsPage:
+        show = asked["show"]
+        try:
+            query = TurnQuery(
+                server=Owner.parse(_named(asked["server"])) if asked["server"] else None,
+                user_id=asked["user"].removeprefix("user:") or None,
+                status=show if show in TURN_STATES else None,
+                rescued_only=show == SHOWS_RESCUED,
+            )
+        except ValueError:  # no server is called so
+            return TurnsPage(turns=())
+        return self._sources.turns(query, before=before, limit=self._most)
 
     def turn(self, turn_id: str, base: str) -> str:
         """One turn: its waterfall, and why each step was taken.
@@ -98,7 +110,7 @@ class Pages:
         Raises:
             NotFound: Nothing is known of it.
         """
-        turn = self._reports.turn(turn_id)
+        turn = self._sources.reports.turn(turn_id)
         if turn is None:
             raise NotFound(f"there is no turn {turn_id!r}")
         frame = Frame(base=base, here="turn")
@@ -106,15 +118,17 @@ class Pages:
 
     def pool(self, query: Query, base: str) -> str:
         """The keys, and how fit they were."""
-        window, asked = self._window(query), _owner(query.get("owner", "").strip())
-        troubles = self._reports.key_troubles(window.since - LOOK_BACK)
-        found = pool_views(self._keys_of(asked), troubles, window)
+        owner = _named(query.get("owner", "").strip())
+        seen = self._pools_of(owner)
+        window = _window(query, seen.now)
+        troubles = self._sources.reports.key_troubles(window.since - LOOK_BACK)
+        found = drawn_pools(seen.pools, troubles, window)
         return render(
             "pool.html",
             frame=Frame(base=base, here="pool"),
-            pools=found.views,
+            pools=found.pools,
             left_out=found.left_out,
-            owner=asked or "",
+            owner=owner,
             is_cut=len(troubles) == MOST_KEY_TROUBLES,
             ticks=clock_ticks(window),
             windows=WINDOWS,
@@ -123,8 +137,8 @@ class Pages:
 
     def rates(self, query: Query, base: str) -> str:
         """How often models needed rescuing, and what failed."""
-        window = self._window(query)
-        past = self._reports.past(window.since)
+        window = _window(query, self._sources.clock.now())
+        past = self._sources.reports.past(window.since)
         kinds = error_kinds(past)
         return render(
             "rates.html",
@@ -138,17 +152,13 @@ class Pages:
             minutes=_minutes(query),
         )
 
-    def _keys_of(self, asked: str | None) -> tuple[SavedKey, ...]:
-        if asked is None:
-            return self._keys.keys()
+    def _pools_of(self, owner: str) -> PoolsSeen:
+        if not owner:
+            return self._sources.pools()
         try:
-            return self._keys.keys(Owner.parse(asked))
+            return self._sources.pools(Owner.parse(owner))
         except ValueError:  # nobody is called so
-            return ()
-
-    def _window(self, query: Query) -> Window:
-        now = self._clock.now()
-        return Window(now - timedelta(minutes=_minutes(query)), now)
+            return PoolsSeen(now=self._sources.clock.now(), pools=())
 
 
 def turn_file(entries: tuple[Entry, ...]) -> str:
@@ -179,11 +189,13 @@ def _turn(entries: tuple[Entry, ...]) -> dict[str, object]:
     }
 
 
-def _owner(name: str) -> str | None:
+def _named(owner: str) -> str:
     """A server or a user as the store writes it; people may leave out that it is a server."""
-    if not name:
-        return None
-    return name if ":" in name else f"server:{name}"
+    return owner if ":" in owner or not owner else f"server:{owner}"
+
+
+def _window(query: Query, now: datetime) -> Window:
+    return Window(now - timedelta(minutes=_minutes(query)), now)
 
 
 def _minutes(query: Query) -> int:
@@ -192,19 +204,17 @@ def _minutes(query: Query) -> int:
     return offered.get(query.get("minutes", ""), A_DAY)
 
 
-def _place(query: Query) -> Place | None:
+def _cursor(query: Query) -> TurnCursor | None:
     """Where the page begins; what is no place is the first."""
     try:
-        at = datetime.fromisoformat(query.get("before", ""))
+        return TurnCursor.parse(query.get("before", ""))
     except ValueError:
         return None
-    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return Place(over_at=at, turn_id=query.get("turn", ""))
 
 
-def _query(kept: Query, place: Place | None = None) -> str:
+def _query(asked: Query, before: TurnCursor | None = None) -> str:
     """A query that asks for a page, with what was asked for kept."""
-    given = {name: redact(value) for name, value in kept.items() if value}
-    if place is not None:
-        given |= {"before": place.over_at.isoformat(), "turn": place.turn_id}
+    given = {name: redact(value) for name, value in asked.items() if value}
+    if before is not None:
+        given["before"] = str(before)
     return urlencode(given)

@@ -1,13 +1,13 @@
 """What is shown of each pool: its keys as they are now, and what befell them."""
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
-from itertools import groupby
+from datetime import timedelta
 
-from turnkeeper.application.ports.key_ring import SavedKey
+from turnkeeper.application.saved_pools import KeyView, PoolView
 from turnkeeper.domain.failure import QUOTA_REST_S
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.key_condition import FIT, KeyState
 from turnkeeper.domain.pool_history import KeyTrouble, PoolHistory, PoolKey, Window, pool_history
+from turnkeeper.domain.waterfall_rows import Tone
 from turnkeeper.interfaces.dashboard.drawing import (
     DrawnLevel,
     DrawnMark,
@@ -16,6 +16,7 @@ from turnkeeper.interfaces.dashboard.drawing import (
     drawn_marks,
     placed,
 )
+from turnkeeper.interfaces.pool_words import advices, in_words, lending, limits
 
 LOOK_BACK = timedelta(seconds=4 * QUOTA_REST_S)
 """What was booked so long before a window may still reach into it."""
@@ -23,155 +24,132 @@ MOST_MARKS = 50
 MOST_POOLS = 50
 
 
+TONES = {
+    KeyState.FREE: Tone.GOOD,
+    KeyState.PROBE_DUE: Tone.GOOD,
+    KeyState.RESTING: Tone.UNDONE,
+    KeyState.PROBED: Tone.UNDONE,
+    KeyState.REFUSED: Tone.BAD,
+    KeyState.SHUT: Tone.BAD,
+    KeyState.OFF: Tone.NEUTRAL,
+}
+"""How a state looks."""
+
+
 @frozen
-class KeyView:
-    """A key as it is now.
+class DrawnKey:
+    """A key as it is now, and what befell it.
 
     Attributes:
-        saved: The key.
-        state: In words.
-        tone: How that looks: good, bad, undone or neutral.
-        limited: The model that was limited, where that is why it rests.
-        back_at: When it is free again, where that is known and to come.
+        view: The key.
+        stands: How it stands, in words.
+        limits: For which models it does not, in words.
+        tone: How that looks.
+        advices: What to tidy up about it.
         known: Since when it is there.
         marks: What befell it.
     """
 
-    saved: SavedKey
-    state: str
+    view: KeyView
+    stands: str
+    limits: str
     tone: str
-    limited: str | None
-    back_at: datetime | None
+    advices: tuple[str, ...]
     known: Place
     marks: tuple[DrawnMark, ...]
 
 
 @frozen
-class PoolView:
+class DrawnPool:
     """All keys of one owner for one provider.
 
     Attributes:
-        owner: Whose they are.
-        provider: For which provider.
+        pool: The pool.
+        lending: Whether a key can be lent, in words.
+        free: How many keys are fit for use now.
         keys: The keys, by number.
         levels: How many were free, over time.
-        history: The same in numbers.
         latest: What befell the keys, the latest first; at most `MOST_MARKS`.
-        next_at: When the first key is back, where none is free.
     """
 
-    owner: str
-    provider: str
-    keys: tuple[KeyView, ...]
+    pool: PoolView
+    lending: str
+    free: int
+    keys: tuple[DrawnKey, ...]
     levels: tuple[DrawnLevel, ...]
-    history: PoolHistory
     latest: tuple[DrawnMark, ...]
-    next_at: datetime | None
-
-    @property
-    def free(self) -> int:
-        """How many keys are free now."""
-        return sum(key.tone == "good" for key in self.keys)
 
 
 @frozen
-class PoolViews:
+class DrawnPools:
     """The pools that a page shows.
 
     Attributes:
-        views: Those without a free key first, then those with some that are not.
+        pools: Those without a free key first, then those with some that are not.
         left_out: How many more there are.
     """
 
-    views: tuple[PoolView, ...]
+    pools: tuple[DrawnPool, ...]
     left_out: int
 
 
-Pool = tuple[SavedKey, ...]
-
-
-def pool_views(
-    saved: Iterable[SavedKey],
+def drawn_pools(
+    pools: tuple[PoolView, ...],
     troubles: tuple[KeyTrouble, ...],
     window: Window,
     *,
     most: int = MOST_POOLS,
-) -> PoolViews:
-    """The pools, those that need somebody first.
-
-    Args:
-        saved: By owner and provider.
-    """
+) -> DrawnPools:
+    """The pools, those that need somebody first."""
     of_key: dict[int, list[KeyTrouble]] = {}
     for trouble in troubles:
         of_key.setdefault(trouble.booked.key_id, []).append(trouble)
-    by_pool = groupby(saved, key=lambda one: (one.owner, one.provider))
-    pools = sorted((tuple(keys) for _, keys in by_pool), key=lambda pool: _fit(pool, window.until))
-    views = tuple(
-        _view(pool, tuple(t for one in pool for t in of_key.get(one.key.id, ())), window)
-        for pool in pools[:most]
+    needy = sorted(pools, key=_fitness)
+    drawn = tuple(
+        _pool(pool, tuple(t for one in pool.keys for t in of_key.get(one.saved.key.id, ())), window)
+        for pool in needy[:most]
     )
-    return PoolViews(views=views, left_out=len(pools) - len(views))
+    return DrawnPools(pools=drawn, left_out=len(pools) - len(drawn))
 
 
-def _fit(pool: Pool, now: datetime) -> int:
+def _fitness(pool: PoolView) -> int:
     """0 where no key is free, 1 where some are, 2 where all are."""
-    free = [_state(one, now)[1] == "good" for one in pool]
+    free = [key.condition.state in FIT for key in pool.keys]
     return any(free) + all(free)
 
 
-def _view(pool: Pool, troubles: tuple[KeyTrouble, ...], window: Window) -> PoolView:
-    history = pool_history(tuple(map(_pool_key, pool)), troubles, window)
-    keys = tuple(_key_view(one, history, window.until) for one in pool)
+def _pool(pool: PoolView, troubles: tuple[KeyTrouble, ...], window: Window) -> DrawnPool:
+    history = pool_history(tuple(map(_pool_key, pool.keys)), troubles, window)
+    keys = tuple(_key(view, history) for view in pool.keys)
     marks = [mark for key in keys for mark in key.marks]
-    back = [key.back_at for key in keys if key.back_at is not None]
-    is_dry = not any(key.tone == "good" for key in keys)
-    return PoolView(
-        owner=str(pool[0].owner),
-        provider=pool[0].provider,
+    return DrawnPool(
+        pool=pool,
+        lending=lending(pool, window.until),
+        free=sum(view.condition.state in FIT for view in pool.keys),
         keys=keys,
         levels=drawn_levels(history, len(keys)),
-        history=history,
         latest=tuple(sorted(marks, key=lambda one: one.mark.since, reverse=True))[:MOST_MARKS],
-        next_at=min(back) if is_dry and back else None,
     )
 
 
-def _pool_key(saved: SavedKey) -> PoolKey:
+def _pool_key(view: KeyView) -> PoolKey:
+    saved = view.saved
     return PoolKey(
         key_id=saved.key.id,
         since=saved.created_at,
         is_refused=saved.key.health.disabled,
-        is_off=not saved.key.enabled,
+        is_off=view.condition.state in {KeyState.OFF, KeyState.SHUT},
     )
 
 
-def _key_view(saved: SavedKey, history: PoolHistory, now: datetime) -> KeyView:
-    state, tone = _state(saved, now)
-    rests_until = saved.key.health.rests_until
-    is_resting = tone == "undone" and rests_until is not None and rests_until > now
-    return KeyView(
-        saved=saved,
-        state=state,
-        tone=tone,
-        limited=saved.key.health.rest_model if is_resting else None,
-        back_at=rests_until if is_resting else None,
-        known=placed(saved.created_at, now, history.window),
-        marks=drawn_marks(history, saved.key.id),
+def _key(view: KeyView, history: PoolHistory) -> DrawnKey:
+    now = history.window.until
+    return DrawnKey(
+        view=view,
+        stands=in_words(view.condition),
+        limits=limits(view, now),
+        tone=TONES[view.condition.state].value,
+        advices=advices(view),
+        known=placed(view.saved.created_at, now, history.window),
+        marks=drawn_marks(history, view.saved.key.id),
     )
-
-
-def _state(saved: SavedKey, now: datetime) -> tuple[str, str]:
-    """How a key is now, and how that looks."""
-    health = saved.key.health
-    if not saved.opens:
-        return "cannot be decrypted", "bad"
-    if not saved.key.enabled:
-        return "switched off", "neutral"
-    if health.disabled:
-        return "refused by the provider", "bad"
-    if health.rests_until is None:
-        return "free", "good"
-    if health.rests_until > now:
-        return "resting", "undone"
-    return "free, to be probed", "good"

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.waterfall_rows import tone_of
+from turnkeeper.interfaces.amounts import count, in_dollars
 
 PACKAGE = "turnkeeper.interfaces.dashboard"
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
@@ -45,7 +46,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=shown,
     )
-    filters = (length_of_time, instant, words, tone, in_path)
+    filters = (length_of_time, instant, words, tone, in_path, in_dollars, count)
     environment.filters |= {one.__name__: one for one in filters}
     return environment
 

@@ -1,18 +1,14 @@
 """The pages on a socket."""
 
-from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.key_ring import KeyVault
-from turnkeeper.application.ports.reports import Reports
+from turnkeeper.interfaces.container import Container
 from turnkeeper.interfaces.dashboard.app import DashboardApp
 from turnkeeper.interfaces.dashboard.gate import Gate, check_host
-from turnkeeper.interfaces.dashboard.pages import Pages
+from turnkeeper.interfaces.dashboard.pages import Pages, Sources
 from turnkeeper.interfaces.interactions.server import InteractionsServer
 
 
 def dashboard_server(
-    reports: Reports,
-    keys: KeyVault,
-    clock: Clock,
+    sources: Sources,
     *,
     token: str | None,
     host: str = "127.0.0.1",
@@ -24,5 +20,15 @@ def dashboard_server(
         SettingsError: It cannot listen there, or may not without a token.
     """
     check_host(host, token)
-    app = DashboardApp(Pages(reports, keys, clock), Gate(token))
+    app = DashboardApp(Pages(sources), Gate(token))
     return InteractionsServer(app, host=host, port=port)
+
+
+def sources_of(container: Container) -> Sources:
+    """What the pages read of a turnkeeper."""
+    return Sources(
+        turns=container.list_turns(),
+        pools=container.pools(),
+        reports=container.reports(),
+        clock=container.clock(),
+    )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from stores_in_postgres import one_database, pass_time
 
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.price import Price
 from turnkeeper.domain.turn import TurnRequest
 from turnkeeper.infrastructure.memory.sink import MemorySink
 from turnkeeper.infrastructure.postgres.pipeline import Statement, run
@@ -22,7 +24,7 @@ from turnkeeper.infrastructure.wall.behaviour import CutAfter, Refuse, Stall
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.container import Container, built, shut_down
 from turnkeeper.interfaces.dashboard.pages import turn_file
-from turnkeeper.interfaces.dashboard.served import dashboard_server
+from turnkeeper.interfaces.dashboard.served import dashboard_server, sources_of
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 
@@ -105,9 +107,7 @@ def site(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @contextmanager
 def served(container: Container, runner: ThreadRunner, *, token: str | None) -> Iterator[str]:
-    server = dashboard_server(
-        container.reports(), container.key_vault(), container.clock(), token=token
-    )
+    server = dashboard_server(sources_of(container), token=token)
     work = runner.start(lambda stop: server.run(), "dashboard")
     yield server.url
     server.close()
@@ -128,7 +128,10 @@ def a_rescued_turn(settings: Settings, wall: Wall) -> str:
         configure.add_key(SERVER, "openrouter", SPARE)
         configure.use_model(SERVER.id, large.id)
         configure.set_fallbacks(SERVER.id, (small.id,))
-        request = TurnRequest(conversation=Conversation.of("And then?"), server_id=SERVER.id)
+        configure.set_price(small.id, Price(input=Decimal("0.15"), output=Decimal("0.60")))
+        request = TurnRequest(
+            conversation=Conversation.of("And then?"), server_id=SERVER.id, user_id="ada"
+        )
         result = keeper.run(request, MemorySink(edit_interval_s=0.2))
     assert result.success_model is not None
     assert result.success_model.name == "lantern-small"
@@ -138,8 +141,6 @@ def a_rescued_turn(settings: Settings, wall: Wall) -> str:
 def age(engine: Engine) -> None:
     """Let five minutes pass, in which the first key rests, and the keys be older than the turn."""
     pass_time(engine, 300)
-    for column in ("rests_until", "rest_set_at", "last_leased_at"):
-        run(engine, Statement(f"UPDATE key_state SET {column} = {column} - interval '5 minutes'"))
     run(engine, Statement("UPDATE provider_keys SET created_at = now() - interval '13 minutes'"))
 
 

@@ -17,6 +17,7 @@ from folders import make_passable_folder
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
 from turnkeeper.infrastructure.postgres.cluster import DATA, USER
 from turnkeeper.infrastructure.postgres.postmaster import PORT, Postmaster
+from turnkeeper.interfaces.crashtest.damage import CLEAR_DISK, END_TURNKEEPERS, FILL_DISK
 
 MOST_CONNECTIONS = 80
 # Test data need not outlive the machine; it does outlive the server.
@@ -26,18 +27,6 @@ SETTINGS = {
     "full_page_writes": "off",
     "log_min_messages": "fatal",
 }
-WRITTEN = ("turns", "turn_events", "delivery_intents", "quota_units", "key_state")
-"""What cannot be written any more on a full disk."""
-FULL = """
-CREATE OR REPLACE FUNCTION disk_is_full() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END
-$$
-"""
-APPLICATION = "turnkeeper"
-END_OTHERS = """
-SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-WHERE backend_type = 'client backend' AND application_name LIKE %s
-"""
 TOLD_S = 0.1
 """How long the server takes to tell the backends that there are."""
 
@@ -97,7 +86,7 @@ class BeatenStore:
     def end_backends(self) -> int:
         """End all connections of turnkeepers, wherever their transactions are."""
         with self.connect() as connection:
-            row = connection.execute(END_OTHERS, (f"{APPLICATION}%",)).fetchone()
+            row = connection.execute(END_TURNKEEPERS).fetchone()
         return int(row[0]) if row else 0
 
     # ── blows: each is over when its block is ───────────────────────────────────────────────
@@ -138,7 +127,7 @@ class BeatenStore:
         with ExitStack() as stack:
             first = stack.enter_context(self.connect("crowd"))
             self._take_all(stack)
-            first.execute(END_OTHERS, (f"{APPLICATION}%",))
+            first.execute(END_TURNKEEPERS)
             self._take_all(stack)
             yield
 
@@ -159,16 +148,9 @@ class BeatenStore:
 
     @contextmanager
     def disk_full(self) -> Iterator[None]:
-        self.say(
-            FULL,
-            *(
-                f"CREATE TRIGGER disk_is_full BEFORE INSERT OR UPDATE ON {table}"
-                " EXECUTE FUNCTION disk_is_full()"
-                for table in WRITTEN
-            ),
-        )
+        self.say(*FILL_DISK)
         yield
-        self.say(*(f"DROP TRIGGER disk_is_full ON {table}" for table in WRITTEN))
+        self.say(*CLEAR_DISK)
 
     def blow(self, kind: str) -> Callable[[], Any]:
         """The blow of that kind, as ``read only``."""

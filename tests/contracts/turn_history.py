@@ -6,7 +6,7 @@ import pytest
 from builders import SERVER, a_failure
 from contracts.orphans import DEAD_S
 from contracts.stores import Stores, a_result, cooling, refused
-from past_turns import answered, ended, failed, journal, started
+from past_turns import answered, ended, failed, journal, ran, started
 
 from turnkeeper.application.ports.orphans import Swept
 from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, TurnQuery
@@ -153,7 +153,13 @@ class TurnHistoryContract:
         assert (turn.turn_id, turn.ended_at is not None) == ("t1", True)
 
     def test_a_turn_comes_with_what_its_journal_says_of_its_attempts(self, stores: Stores) -> None:
-        told = journal((0.0, started()), (1.0, failed(0, 0)), (2.0, answered(1, 1)), (3.0, ended()))
+        told = journal(
+            (0.0, started()),
+            (0.5, ran(0, 0)),
+            (1.0, failed(0, 0)),
+            (2.0, answered(1, 1)),
+            (3.0, ended()),
+        )
         stores.start("t1")
         stores.start("t2", channel_id="other")
         stores.close("t1", entries=told)

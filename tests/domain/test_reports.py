@@ -5,13 +5,13 @@ from past_turns import answered, ended, failed, journal, ran, rescued, started
 
 from turnkeeper.domain.events import SWEPT_SEQ, Entry, TurnStarted, TurnSwept
 from turnkeeper.domain.failure import FailureKind
+from turnkeeper.domain.outcome import GIVEN_UP
 from turnkeeper.domain.owner import Route
 from turnkeeper.domain.reports import (
-    SWEPT,
     KindCount,
     ModelRate,
     Past,
-    PastTurn,
+    TurnJournal,
     TurnSummary,
     error_kinds,
     rates,
@@ -19,11 +19,11 @@ from turnkeeper.domain.reports import (
 )
 
 
-def past(entries: tuple[Entry, ...]) -> PastTurn:
-    return PastTurn(turn_id="t1", server="server:guild", over_at=NOON, entries=entries)
+def past(entries: tuple[Entry, ...]) -> TurnJournal:
+    return TurnJournal(turn_id="t1", server="server:guild", over_at=NOON, entries=entries)
 
 
-def troubled(status: str, kind: FailureKind = FailureKind.RATE_LIMIT) -> PastTurn:
+def troubled(status: str, kind: FailureKind = FailureKind.RATE_LIMIT) -> TurnJournal:
     return past(
         journal((0.0, started()), (0.1, ran(0, 0)), (1.0, failed(0, 0, kind)), (2.0, ended(status)))
     )
@@ -59,14 +59,14 @@ def test_a_model_that_rested_was_not_asked_first() -> None:
     assert summary(later[:1]).asked == "model-0"
 
 
-def test_a_turn_that_was_swept_is_lost() -> None:
+def test_a_turn_that_was_given_up_is_lost() -> None:
     swept = Entry(
         turn_id="t1", seq=SWEPT_SEQ, at_s=99.0, event=TurnSwept(by="other", silent_s=40.0)
     )
 
     line = summary((*journal((0.0, started()), (0.1, ran(0, 0)), (1.0, failed(0, 0))), swept))
 
-    assert (line.status, line.length_s, line.was_lost) == (SWEPT, 1.0, True)
+    assert (line.status, line.length_s, line.was_lost) == (GIVEN_UP, 1.0, True)
 
 
 def test_a_turn_that_was_refused_asked_nobody() -> None:

@@ -5,9 +5,6 @@ from contracts.reports import ReportsContract
 from contracts.stores import Stores
 from sqlalchemy import Engine
 from stores_in_postgres import one_database, stores_in_postgres
-from wire import traced
-
-from turnkeeper.application.ports.reports import Asked
 
 pytestmark = pytest.mark.postgres
 
@@ -28,10 +25,3 @@ class TestPostgresReports(ReportsContract):
     @pytest.fixture
     def stores(self, stores: Stores) -> Stores:
         return stores
-
-
-def test_a_page_costs_one_round_trip(engine: Engine, stores: Stores) -> None:
-    with traced(engine) as wire:
-        stores.reports.page(Asked())
-
-    assert wire.round_trips == 1

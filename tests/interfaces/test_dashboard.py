@@ -1,24 +1,28 @@
 """What the pages say."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import unquote_to_bytes
 
 import pytest
 from builders import SERVER
+from contracts.keys import MODEL
 from contracts.reports import booked, broken, calm, swept
 from contracts.stores import Stores
-from dashboards import Answered, Asking, keep, links, pages
-from past_turns import journal, rescued, started
+from dashboards import Answered, Asking, links, pages, sources
+from kept_turns import keep
+from past_turns import journal, ran, rescued, started
 from stores_in_memory import stores_in_memory
 
+from turnkeeper.domain.model import Model
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.pool_history import Window
 from turnkeeper.domain.secret import Secret
 from turnkeeper.interfaces.dashboard.app import DashboardApp
 from turnkeeper.interfaces.dashboard.drawing import ticks
 from turnkeeper.interfaces.dashboard.gate import Gate
-from turnkeeper.interfaces.dashboard.pool_view import pool_views
+from turnkeeper.interfaces.dashboard.pool_view import drawn_pools
 from turnkeeper.interfaces.dashboard.render import length_of_time
 
 
@@ -43,17 +47,21 @@ def test_without_turns_the_pages_say_how_to_get_some(ask: Asking) -> None:
 
 def test_the_turns_are_listed_with_how_they_went(stores: Stores, ask: Asking) -> None:
     keep(stores, calm("calm"), rescued("saved"), broken("bad"), swept("dead"))
+    keep(stores, journal((0.0, started()), (0.1, ran(0, 0)), turn_id="busy"))
+    model = Model(id="wall:model-1", provider="wall", name="model-1")
+    stores.editor.save_model(replace(model, price_in_per_mtok=1000.0, price_out_per_mtok=0.5))
 
     rows = re.findall(r"<tr>(.*?)</tr>", ask().text, re.S)[1:]
     said = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
 
-    noon = "2026-11-30 12:00:0"
+    noon, whose = "2026-11-30 12:0", f"ann {SERVER.id}"
     assert said == [
-        f"dead , the whole turn {noon}3 swept 1 100 ms {SERVER}",
-        f"bad , the whole turn {noon}2 error model-1 rate limit 1 2.00 s {SERVER}",
-        f"saved , the whole turn {noon}1 completed rescued model-1 rate limit 2 3.30 s 12 34"
-        f" {SERVER}",
-        f"calm , the whole turn {noon}0 completed model-1 1 2.00 s 12 34 {SERVER}",
+        f"busy , the whole turn {noon}1:05 running 1 ?/? $0 {whose}",
+        f"dead , the whole turn {noon}0:03 given up 1 61.0 s ?/? $0 {whose}",
+        f"bad , the whole turn {noon}0:02 error model-1 rate limit 1 2.00 s ?/? $0 {whose}",
+        f"saved , the whole turn {noon}0:01 completed rescued model-1 rate limit 2 3.20 s 12/34"
+        f" $0.012017 {whose}",
+        f"calm , the whole turn {noon}0:00 completed model-1 1 2.00 s 12/34 unknown {whose}",
     ]
 
 
@@ -66,9 +74,11 @@ def test_the_list_is_filtered(stores: Stores, ask: Asking) -> None:
     assert listed("show=rescued") == ["saved"]
     assert listed("show=error") == ["bad"]
     assert listed("server=guild") == ["bad", "saved", "calm"]
-    assert listed("server=server:other") == []
+    assert listed("server=server:other") == listed("server=what:not") == listed("server=:") == []
+    assert listed("user=ann") == listed("user=user:ann") == ["bad", "saved", "calm"]
+    assert listed("user=bob") == []
     assert listed("show=nonsense&before=nonsense") == ["bad", "saved", "calm"]
-    assert "No such turn is over." in ask("/", "show=swept").plain
+    assert "There is no such turn." in ask("/", "show=given_up").plain
 
 
 def test_older_turns_are_a_link_away(stores: Stores) -> None:
@@ -124,17 +134,38 @@ def test_the_pool_shows_its_keys_and_what_befell_them(stores: Stores, ask: Askin
 
     said = ask("/pool", "minutes=15").plain
 
-    assert "wall of server:guild 2 of 2 free" in said
-    assert f"no. {first} …6789 main free" in said
+    assert "wall of server:guild 2 of 2 free a key can be lent" in said
+    assert f"no. {first} …6789 main free never used" in said
     assert f"2026-11-30 12:00:00 no. {first} rate limit resting 2026-11-30 12:01:00 t1" in said
     assert "2026-11-30 12:00:00 2026-11-30 12:01:00 1" in said  # so long only one was free
+
+
+def test_the_pool_says_of_its_keys_what_the_command_says(stores: Stores, ask: Asking) -> None:
+    main, resting, limited = stores.keys.add("sk-main", "sk-one", "sk-two")
+    (twin,) = stores.keys.add("sk-two", owner=Owner.user("ann"))
+    stores.keys.saved.enable(SERVER, main, False)
+    stores.keys.rest(main, 30)
+    stores.keys.rest(resting, 60)
+    stores.keys.limit(limited, MODEL, 90)
+
+    said = ask("/pool").plain
+    stores.pass_time(70)
+    later = ask("/pool").plain
+
+    back = "2026-11-30 12:0"
+    assert "0 of 3 free dry; the next key is back at 12:00:30 UTC (in 30 s)" in said
+    assert f"resting until {back}0:30 off, and still the last resort" in said
+    assert f"resting until {back}1:00" in said
+    assert f"resting {MODEL} was limited until {back}1:30 the same as key {twin} (user:ann" in said
+    assert "2 of 3 free" in later
+    assert "half open, to be probed" in later
 
 
 def test_pools_that_need_somebody_come_first(stores: Stores, ask: Asking) -> None:
     for name in ("ann", "bob", "cid"):
         stores.keys.saved.add(Owner.user(name), "wall", Secret(f"sk-of-{name}-0123456789"))
-    ids = {str(one.owner): one.key.id for one in stores.keys.saved.keys(None)}
-    stores.keys.saved.enable(Owner.user("bob"), ids["user:bob"], False)
+    (spare,) = stores.keys.add("sk-spare-0123456789", owner=Owner.user("bob"))
+    stores.keys.saved.enable(Owner.user("bob"), spare, False)
 
     def listed(answered: Answered) -> list[str]:
         return re.findall(r"wall of (user:\w+)", answered.plain)
@@ -150,9 +181,10 @@ def test_more_pools_than_a_page_holds_are_counted(stores: Stores) -> None:
         stores.keys.saved.add(Owner.user(f"u{number}"), "wall", Secret(f"sk-{number}-0123456789"))
     window = Window(stores.now() - timedelta(hours=1), stores.now())
 
-    found = pool_views(stores.keys.saved.keys(None), (), window, most=2)
+    found = drawn_pools(sources(stores).pools().pools, (), window, most=2)
 
-    assert ([view.owner for view in found.views], found.left_out) == (["user:u0", "user:u1"], 1)
+    owners = [str(one.pool.owner) for one in found.pools]
+    assert (owners, found.left_out) == (["user:u0", "user:u1"], 1)
 
 
 def test_the_rates_show_which_models_need_rescuing(stores: Stores, ask: Asking) -> None:

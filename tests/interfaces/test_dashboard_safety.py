@@ -11,16 +11,17 @@ import pytest
 from builders import SERVER, a_model, an_attempt
 from contracts.reports import calm
 from contracts.stores import Stores
-from dashboards import Asking, StoreClock, keep, pages
+from dashboards import Asking, pages, sources
+from kept_turns import keep
 from past_turns import CANARY, ended, failed, journal, ran, rescued, started
 from stores_in_memory import stores_in_memory
 
-from turnkeeper.application.ports.reports import Asked, Page
+from turnkeeper.application.list_turns import ListTurns
+from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, TurnHistory, TurnQuery
 from turnkeeper.domain import events
 from turnkeeper.domain.errors import SettingsError, StoreUnavailable
 from turnkeeper.domain.events import Entry
 from turnkeeper.domain.secret import Secret
-from turnkeeper.infrastructure.memory.reports import MemoryReports
 from turnkeeper.interfaces.dashboard import render as rendering
 from turnkeeper.interfaces.dashboard.app import DashboardApp
 from turnkeeper.interfaces.dashboard.gate import Gate, check_host, is_loopback
@@ -67,7 +68,9 @@ def test_no_script_and_no_key_comes_through(stores: Stores, ask: Asking) -> None
     entries = poisoned()
     stores.keys.saved.add(SERVER, EVIL, Secret("sk-first-0123456789"))
     keep(stores, entries)
-    query = urlencode({"show": EVIL, "server": f"{EVIL}{CANARY}", "before": EVIL})
+    query = urlencode(
+        {"show": EVIL, "server": f"{EVIL}{CANARY}", "user": f"{EVIL}{CANARY}", "before": EVIL}
+    )
     everything = [
         ask(),
         ask("/", query),
@@ -143,13 +146,15 @@ def test_too_many_fields_are_not_read(ask: Asking) -> None:
     assert ask("/", "&".join(f"a{n}=1" for n in range(99))).status == 400
 
 
-class AwayReports(MemoryReports):
+class AwayHistory(TurnHistory):
     """A store that is away, and says so with a key in it."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def page(self, asked: Asked) -> Page:
+    def page(
+        self, query: TurnQuery, *, before: TurnCursor | None, limit: int
+    ) -> tuple[PastTurn, ...]:
         raise self._error
 
 
@@ -159,7 +164,8 @@ class AwayReports(MemoryReports):
 def test_a_store_that_is_away_makes_a_page_too(
     stores: Stores, error: Exception, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    away = Pages(AwayReports(error), stores.keys.saved, StoreClock(stores))
+    turns = ListTurns(history=AwayHistory(error), editor=stores.editor)
+    away = Pages(replace(sources(stores), turns=turns))
 
     answered = Asking(DashboardApp(away, Gate(None)))()
 

@@ -42,6 +42,7 @@ def test_keys_are_counted_by_their_state() -> None:
         a_key(disabled=True),
         a_key(rests_until=NOON + minute),
         a_key(rests_until=NOON - minute),
+        a_key(rests_until=NOON - minute, probe_until=NOON + minute),
         a_key("custom:7"),
     )
 
@@ -59,6 +60,7 @@ def test_keys_are_counted_by_their_state() -> None:
         ("wall", "refused"): 1,
         ("wall", "resting"): 1,
         ("wall", "to_be_probed"): 1,
+        ("wall", "being_probed"): 1,
         ("custom", "free"): 1,
     }
 

@@ -1,4 +1,4 @@
-"""Indexes by which the pages of the dashboard find turns that are over, and errors."""
+"""Indexes by which the pages of the dashboard find what failed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,18 +9,12 @@ branch_labels = None
 depends_on = None
 
 TABLE = "turn_events"
-IS_OVER = sa.text("kind IN ('turn_ended', 'turn_swept')")
 HAS_FAILED = sa.text("""kind = 'invocation_ended' AND strpos(data, '"failure":{') > 0""")
 IS_KEY_ERROR = sa.text("""kind = 'key_booked' AND strpos(data, '"booking":"error"') > 0""")
-STATUS = sa.text("""COALESCE(substring(data, '"status":"([a-z_]+)"'), 'swept')""")
 
 
 def upgrade() -> None:
     """Make the indexes."""
-    end = ["written_at", "turn_id"]
-    op.create_index("ix_turn_events_over", TABLE, end, postgresql_where=IS_OVER)
-    op.create_index("ix_turn_events_over_server", TABLE, ["server", *end], postgresql_where=IS_OVER)
-    op.create_index("ix_turn_events_over_status", TABLE, [STATUS, *end], postgresql_where=IS_OVER)
     op.create_index("ix_turn_events_failed", TABLE, ["turn_id"], postgresql_where=HAS_FAILED)
     op.create_index(
         "ix_turn_events_key_errors", TABLE, ["written_at"], postgresql_where=IS_KEY_ERROR
@@ -29,5 +23,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop them; the pages become slow."""
-    for name in ("key_errors", "failed", "over_status", "over_server", "over"):
+    for name in ("key_errors", "failed"):
         op.drop_index(f"ix_turn_events_{name}", TABLE)

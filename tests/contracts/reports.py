@@ -109,9 +109,7 @@ class ReportsContract:
         assert stores.reports.past(stores.now() - AGO) == Past()
 
     def test_a_turn_that_was_given_up_is_of_the_past_with_what_failed(self, stores: Stores) -> None:
-        told = broken("t1")[:-1]
-        sweep = replace(swept("t1")[-1], turn_id="t1")
-        keep(stores, (*told, sweep))
+        keep(stores, (*broken("t1")[:-1], swept("t1")[-1]))
 
         (turn,) = stores.reports.past(stores.now() - AGO).troubled
 

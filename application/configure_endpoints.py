@@ -1,6 +1,6 @@
 """Addresses that owners named."""
 
-from turnkeeper.application.configure_models import ENDPOINT, sound_address
+from turnkeeper.application.configure_models import ENDPOINT, sound_address, sound_label
 from turnkeeper.application.configure_personal import ConfigurePersonal
 from turnkeeper.application.configure_rules import ConfigureRules
 from turnkeeper.domain.errors import SettingsError
@@ -17,6 +17,7 @@ class ConfigureEndpoints(ConfigureRules, ConfigurePersonal):
 
         Its key is saved for provider ``custom:N``, N being its connection's number.
         """
+        sound_label(endpoint.label)
         sound_address(endpoint.base_url)
         saved = self._ports.editor.save_endpoint(owner, endpoint)
         self._ports.known.forget(owner)

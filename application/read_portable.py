@@ -8,9 +8,11 @@ from turnkeeper.application.configure_models import (
     merged,
     sound,
     sound_address,
+    sound_label,
     without_same,
 )
 from turnkeeper.application.configure_personal import primary_of
+from turnkeeper.application.configure_prices import HIGHEST
 from turnkeeper.application.portable import (
     Portable,
     PortableProvider,
@@ -56,6 +58,11 @@ class ReadPortable:
             known = self._provider(place, model.provider)
             if known != model.provider:
                 self._wrong(place, f"{model.provider} is written {known}")
+            for name in ("price_in_per_mtok", "price_out_per_mtok"):
+                amount = getattr(model, name)
+                if amount is not None and not 0 <= amount <= HIGHEST:
+                    what = f"it is 0 to {HIGHEST} US dollars, not {amount}"
+                    self._wrong(f"models[{number}].{name}", what)
         self._no_doubles("models", (one.id for one in portable.models))
         settings = (
             self._server(portable) if isinstance(portable, PortableServer) else self._user(portable)
@@ -188,10 +195,12 @@ class ReadPortable:
         """The endpoints by what refers to them."""
         self._no_doubles("endpoints", (str(one.id) for one in endpoints))
         for number, one in enumerate(endpoints):
-            try:
-                sound_address(one.base_url)
-            except SettingsError as error:
-                self._wrong(f"endpoints[{number}].base_url", str(error))
+            checks = (("label", sound_label, one.label), ("base_url", sound_address, one.base_url))
+            for name, check, text in checks:
+                try:
+                    check(text)
+                except SettingsError as error:
+                    self._wrong(f"endpoints[{number}].{name}", str(error))
         return {f"{ENDPOINT}{one.id}": one for one in endpoints}
 
     def _provider(self, place: str, name: str) -> str:

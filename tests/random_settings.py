@@ -71,7 +71,7 @@ endpoints = st.builds(
     Endpoint,
     id=st.just(0),
     connection_id=st.none() | st.integers(1, 3),
-    label=st.sampled_from(["den", "attic"]) | names,
+    label=st.sampled_from(["den", "attic"]) | names.filter(str.strip),
     base_url=st.sampled_from(["https://host/v1", "http://[::1]:8000/v1"]),
     model_name=st.none() | names,
     requires_auth=st.booleans(),

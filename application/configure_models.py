@@ -38,6 +38,7 @@ RANGES = (
     ("presence_penalty", -2.0, 2.0),
     ("max_output_tokens", 1, 10_000_000),
 )
+MOST_BIAS = 100.0
 
 
 @frozen
@@ -169,6 +170,11 @@ def sound(sampling: Sampling) -> Sampling:
         value = getattr(sampling, name)
         if value is not None and not low <= value <= high:
             raise SettingsError(f"{name} is {low:g} to {high:g}, not {value}")
+    for token, bias in sampling.logit_bias:
+        if not -MOST_BIAS <= bias <= MOST_BIAS:
+            raise SettingsError(
+                f"the logit_bias of token {token!r} is {-MOST_BIAS:g} to {MOST_BIAS:g}, not {bias}"
+            )
     return sampling
 
 

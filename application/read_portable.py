@@ -11,6 +11,7 @@ from turnkeeper.application.configure_models import (
     without_same,
 )
 from turnkeeper.application.configure_personal import primary_of
+from turnkeeper.application.configure_prices import HIGHEST
 from turnkeeper.application.portable import (
     Portable,
     PortableProvider,
@@ -56,6 +57,11 @@ class ReadPortable:
             known = self._provider(place, model.provider)
             if known != model.provider:
                 self._wrong(place, f"{model.provider} is written {known}")
+            for name in ("price_in_per_mtok", "price_out_per_mtok"):
+                amount = getattr(model, name)
+                if amount is not None and not 0 <= amount <= HIGHEST:
+                    what = f"it is 0 to {HIGHEST} US dollars, not {amount}"
+                    self._wrong(f"models[{number}].{name}", what)
         self._no_doubles("models", (one.id for one in portable.models))
         settings = (
             self._server(portable) if isinstance(portable, PortableServer) else self._user(portable)

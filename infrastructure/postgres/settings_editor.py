@@ -133,7 +133,8 @@ class PostgresSettingsEditor(SettingsEditor):
             connection.execute(delete(endpoints).where(endpoints.c.owner == str(owner)))
             for endpoint in whole.endpoints:
                 _insert_endpoint(connection, owner, endpoint)
-            for model in whole.models:
+            # In one order, so that of two that register the same ones none waits for the other.
+            for model in sorted(whole.models, key=lambda one: one.id):
                 _register(connection, model)
 
 

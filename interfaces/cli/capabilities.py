@@ -9,6 +9,8 @@ from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Capabilities
 
 F = TypeVar("F", bound=Callable[..., Any])
+COUNT = click.IntRange(1, 2**63 - 1)
+"""As many of something as the store can hold."""
 _MEANING = {
     "tools": "It calls tools.",
     "images": "It sees images.",

@@ -10,7 +10,7 @@ from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.owner import Owner
-from turnkeeper.interfaces.cli.capabilities import capability_options, capable
+from turnkeeper.interfaces.cli.capabilities import COUNT, capability_options, capable
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import owner_options, owner_or_local
 from turnkeeper.interfaces.cli.present import dump, json_option, table, tell
@@ -34,12 +34,12 @@ _OPTIONS = (
     click.option(
         "--connection",
         "connection_id",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Its keys are saved for provider custom:N.",
     ),
     click.option("--model-name", help="The name in the request; else the label."),
     click.option("--model", "model_id", help="The registered model that it is."),
-    click.option("--num-ctx", type=click.IntRange(min=1), help="Its context, in tokens."),
+    click.option("--num-ctx", type=COUNT, help="Its context, in tokens."),
     _flag("requires_auth", "Whether it wants a key."),
     _flag("trusted", "Whether its address is yours and is not checked."),
 )

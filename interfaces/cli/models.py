@@ -9,7 +9,7 @@ from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import Capabilities, Limits, Model
 from turnkeeper.domain.owner import OwnerKind
-from turnkeeper.interfaces.cli.capabilities import capability_options, capable
+from turnkeeper.interfaces.cli.capabilities import COUNT, capability_options, capable
 from turnkeeper.interfaces.cli.fallbacks import show_models
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import owner_options, owner_or_local, server_option
@@ -25,12 +25,8 @@ def model() -> None:
     """Register, list and choose models."""
 
 
-_window = click.option(
-    "--window", "window_tokens", type=click.IntRange(min=1), help="Tokens in all."
-)
-_output = click.option(
-    "--max-output", "max_output_tokens", type=click.IntRange(min=1), help="Tokens out."
-)
+_window = click.option("--window", "window_tokens", type=COUNT, help="Tokens in all.")
+_output = click.option("--max-output", "max_output_tokens", type=COUNT, help="Tokens out.")
 
 
 @model.command("add")

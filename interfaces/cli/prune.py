@@ -9,7 +9,10 @@ from turnkeeper.interfaces.cli.progress import progress
 
 @click.command()
 @click.option(
-    "--days", type=click.IntRange(1), required=True, help="Keep what is younger than so many days."
+    "--days",
+    type=click.IntRange(1, 36_500),
+    required=True,
+    help="Keep what is younger than so many days.",
 )
 @json_option
 @click.pass_obj

@@ -220,7 +220,7 @@ def test_no_replay_prints_any(street: WatchedStreet, option: str) -> None:
     house = WatchedHouse(street, PATIENT)
     house.script((quoting(Refuse(status=401)),), (quoting(Refuse(status=403)),))
     house.run(WRITTEN)
-    file = command(street, "turns --limit 1000 --export -")
+    file = command(street, "turns --limit 200 --export -")
 
     assert leaks([command(street, f"replay - {option}", typed=file)]) == set()
 

@@ -245,6 +245,18 @@ def test_all_that_is_unknown_or_broken_is_named_with_its_place(desk: Desk) -> No
             "models: 'wall:alpha' is there twice",
         ),
         (
+            PortableServer(server="1", models=(replace(ALPHA, price_out_per_mtok=-1.0),)),
+            "models[0].price_out_per_mtok: it is 0 to 1000000 US dollars, not -1.0",
+        ),
+        (
+            PortableServer(server="1", endpoints=(an_endpoint(1, label=" "),)),
+            "endpoints[0].label: the label of an endpoint is its name, not ' '",
+        ),
+        (
+            PortableServer(server="1", sampling=Sampling(logit_bias=(("5", -101.0),))),
+            "sampling: the logit_bias of token '5' is -100 to 100, not -101.0",
+        ),
+        (
             PortableServer(server="1", endpoints=(an_endpoint(1), an_endpoint(1))),
             "endpoints: '1' is there twice",
         ),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from builders import SERVER, USER, a_model, an_endpoint
+from contracts.keys import at_once
 from contracts.settings import ALPHA, BETA, SAMPLING, Settings, ref
 
 from turnkeeper.application.ports.settings_editor import WholeOwner
@@ -181,6 +182,21 @@ class SettingsEditorContract:
 
         read = settings.store.personal("ann")
         assert read == replace(whole, version=read.version)
+
+    def test_owners_with_the_same_new_models_are_replaced_at_once(self, settings: Settings) -> None:
+        models = tuple(a_model(f"m{number:02}") for number in range(20))
+        orders = (models, models[::-1]) * 2
+
+        def replaced(number: int) -> None:
+            for again in range(3):
+                priced = (replace(one, price_in_per_mtok=float(again)) for one in orders[number])
+                whole = ServerSettings(server_id=f"guild-{number}", randomizer=True)
+                settings.editor.replace_owner(WholeOwner(settings=whole, models=tuple(priced)))
+
+        at_once(len(orders), replaced)
+
+        assert len(settings.editor.models()) == len(models)
+        assert all(settings.store.server(f"guild-{n}").randomizer for n in range(len(orders)))
 
     def test_an_owner_that_changed_meanwhile_is_not_replaced(self, settings: Settings) -> None:
         read = settings.save_server(ServerSettings(server_id="guild"))

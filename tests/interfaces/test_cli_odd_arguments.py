@@ -64,3 +64,23 @@ def test_the_head_of_a_table_is_shown_as_it_is(run: Commands, server: str) -> No
     shown = run.done("server", "show", "--server", server).stdout
 
     assert server.replace("\x1b", "�") in shown
+
+
+@pytest.mark.postgres
+def test_what_cannot_be_kept_is_refused_by_its_name(run: Commands) -> None:
+    huge = str(2**63)
+    at = ("--url", "https://models.example/v1")
+
+    assert "token '1' is -100 to 100, not nan" in run.refused("server", "set", "--logit-bias=1=nan")
+    assert "not 101" in run.refused("server", "set", "--logit-bias=1=101")
+    assert "its name, not ''" in run.refused("endpoint", "add", "", *at)
+    for command in (
+        ("prune", "--days"),
+        ("model", "add", "openai:a", "--window"),
+        ("model", "add", "openai:a", "--max-output"),
+        ("endpoint", "add", "mine", *at, "--num-ctx"),
+        ("endpoint", "add", "mine", *at, "--connection"),
+    ):
+        result = run(*command, huge)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"Invalid value for '{command[-1]}': {huge} is not in the range" in result.stderr

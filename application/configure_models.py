@@ -189,7 +189,7 @@ def sound_endpoint(endpoint: Endpoint) -> Endpoint:
         if value is not None and value < 1:
             raise SettingsError(f"{name} of an endpoint is at least 1, not {value}")
     if not endpoint.label.strip():
-        raise SettingsError("an endpoint has a label that people call it by")
+        raise SettingsError(f"the label of an endpoint is its name, not {endpoint.label!r}")
     _check_address(endpoint.base_url)
     return endpoint
 

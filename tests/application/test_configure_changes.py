@@ -213,7 +213,7 @@ def test_a_model_that_somebody_uses_is_not_forgotten(configure: Configure) -> No
     [
         (an_endpoint(0, connection_id=0), "connection_id of an endpoint is at least 1, not 0"),
         (replace(an_endpoint(0), num_ctx=-1), "num_ctx of an endpoint is at least 1, not -1"),
-        (an_endpoint(0, label=" "), "an endpoint has a label that people call it by"),
+        (an_endpoint(0, label=" "), "the label of an endpoint is its name, not ' '"),
     ],
 )
 def test_an_endpoint_that_makes_no_sense_is_refused(

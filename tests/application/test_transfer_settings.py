@@ -250,7 +250,7 @@ def test_all_that_is_unknown_or_broken_is_named_with_its_place(desk: Desk) -> No
         ),
         (
             PortableServer(server="1", endpoints=(an_endpoint(1, label=" "),)),
-            "endpoints[0].label: the label of an endpoint is its name, not ' '",
+            "endpoints[0]: the label of an endpoint is its name, not ' '",
         ),
         (
             PortableServer(server="1", sampling=Sampling(logit_bias=(("5", -101.0),))),

@@ -48,7 +48,13 @@ def frozen(
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if kind.__bases__ != (object,):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
+    if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
+        raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
+    if odd := [one.name for one in fields(made) if not one.init or one.hash is not None]:
+        raise TypeError(
+            f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
+        )
     made.__dataclass_params__.frozen = True
     made.__new__ = staticmethod(_first)
     made.__setattr__, made.__delattr__ = _refuse, _refuse

@@ -136,6 +136,26 @@ def test_it_is_copied_and_pickled(again: Any) -> None:
     assert again(apple).notes == ["sweet"]
 
 
+def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> None:
+    class Own:
+        weight_g: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    class Made:
+        weight_g: int = field(init=False)
+
+    class Hashed:
+        weight_g: int = field(hash=False)
+
+    with pytest.raises(TypeError, match="Own has its own __eq__"):
+        frozen(Own)
+    for odd in (Made, Hashed):
+        with pytest.raises(TypeError, match=f"{odd.__name__}.weight_g: all fields are given"):
+            frozen(odd)
+
+
 def test_a_parent_is_refused_where_the_class_is_declared() -> None:
     with pytest.raises(TypeError, match="Pippin has a parent"):
 

@@ -9,6 +9,7 @@ compiled when a class is first used.
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
 
 if TYPE_CHECKING:
@@ -59,9 +60,25 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     made.__new__ = staticmethod(_first)
     made.__setattr__, made.__delattr__ = _refuse, _refuse
     made.__reduce__, made.__replace__ = _reduced, replace
+    made.__signature__ = _Called()
     if made.__repr__ is object.__repr__:
         made.__repr__ = _shown
     return made  # type: ignore[no-any-return]
+
+
+class _Called:
+    """What a class of values is called with; made when somebody asks for it."""
+
+    def __get__(self, _value: object, kind: Any) -> Signature:
+        known = sorted(fields(kind), key=lambda one: bool(one.kw_only))
+        return Signature([_called_with(one) for one in known], return_annotation=None)
+
+
+def _called_with(one: Field[Any]) -> Parameter:
+    way = Parameter.KEYWORD_ONLY if one.kw_only else Parameter.POSITIONAL_OR_KEYWORD
+    has_default = (one.default, one.default_factory) != (MISSING, MISSING)
+    default = one.default if has_default else Parameter.empty
+    return Parameter(one.name, way, default=default, annotation=one.type)
 
 
 def _refuse(_self: object, name: str, *_value: object) -> NoReturn:

@@ -9,6 +9,7 @@ compiled when a class is first used.
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
 
 if TYPE_CHECKING:
@@ -48,14 +49,36 @@ def frozen(
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if kind.__bases__ != (object,):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
+    if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
+        raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
     made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
+    if odd := [one.name for one in fields(made) if not one.init or one.hash is not None]:
+        raise TypeError(
+            f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
+        )
     made.__dataclass_params__.frozen = True
     made.__new__ = staticmethod(_first)
     made.__setattr__, made.__delattr__ = _refuse, _refuse
     made.__reduce__, made.__replace__ = _reduced, replace
+    made.__signature__ = _Called()
     if made.__repr__ is object.__repr__:
         made.__repr__ = _shown
     return made  # type: ignore[no-any-return]
+
+
+class _Called:
+    """What a class of values is called with; made when somebody asks for it."""
+
+    def __get__(self, _value: object, kind: Any) -> Signature:
+        known = sorted(fields(kind), key=lambda one: bool(one.kw_only))
+        return Signature([_called_with(one) for one in known], return_annotation=None)
+
+
+def _called_with(one: Field[Any]) -> Parameter:
+    way = Parameter.KEYWORD_ONLY if one.kw_only else Parameter.POSITIONAL_OR_KEYWORD
+    has_default = (one.default, one.default_factory) != (MISSING, MISSING)
+    default = one.default if has_default else Parameter.empty
+    return Parameter(one.name, way, default=default, annotation=one.type)
 
 
 def _refuse(_self: object, name: str, *_value: object) -> NoReturn:

@@ -30,6 +30,11 @@ class Breakage:
         """Set a fault; `posts` is how many messages were posted so far."""
         self._set.append(_Set(fault, posts))
 
+    @property
+    def unmet(self) -> tuple[Fault, ...]:
+        """The faults that no call has met so far."""
+        return tuple(one.fault for one in self._set if not one.was_met)
+
     def clear(self) -> None:
         """Forget all faults; what they have done to the world stays."""
         self._set.clear()
@@ -49,6 +54,7 @@ class _Set:
         self.fault = fault
         self._from_posts = posts + fault.when.after_posts
         self._number = 0
+        self.was_met = False
 
     def meets(self, state: State, call: Call) -> bool:
         when = self.fault.when
@@ -58,7 +64,9 @@ class _Set:
         if not (is_armed and has_place and when.fits(call.route, call.method)):
             return False
         self._number += 1
-        return when.meets(self._number)
+        is_met = when.meets(self._number)
+        self.was_met = self.was_met or is_met
+        return is_met
 
 
 def place_of(state: State, call: Call) -> Channel | None:

@@ -186,6 +186,12 @@ class DiscordDouble:
         with self._state.lock:
             self._desk.breakage.clear()
 
+    @property
+    def unmet(self) -> tuple[Fault, ...]:
+        """The faults that are set and that no request has met so far."""
+        with self._state.lock:
+            return self._desk.breakage.unmet
+
     def visible(self, channel_id: str) -> tuple[Message, ...]:
         """What everybody sees in a channel, oldest first; nothing if the channel is gone."""
         with self._state.lock:

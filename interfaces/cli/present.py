@@ -95,9 +95,26 @@ def make_printable() -> None:
             stream.reconfigure(errors="replace")
 
 
-def flush() -> None:
-    """Write what is left; where nobody reads any more, drop it, so that nobody complains."""
+def open_missing() -> None:
+    """Let what was closed before the start be empty, or take everything."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open to the end
+
+
+def flush() -> str | None:
+    """Write what is left; says what is in the way.
+
+    Where nobody reads any more it is dropped, and nobody complains.
+    """
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return None if isinstance(error, BrokenPipeError) else unwritten(error)
+    return None
+
+
+def unwritten(error: OSError) -> str:
+    """What is said where there is no room for what is to be written."""
+    return f"not all could be written: {error.strerror}"

@@ -1,6 +1,8 @@
 """The commands, and what becomes of their errors."""
 
+import errno
 import signal
+import sys
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +30,14 @@ from turnkeeper.interfaces.cli.metrics import metrics
 from turnkeeper.interfaces.cli.models import model
 from turnkeeper.interfaces.cli.plan import plan
 from turnkeeper.interfaces.cli.pool import pool
-from turnkeeper.interfaces.cli.present import fail, flush, is_json, make_printable
+from turnkeeper.interfaces.cli.present import (
+    fail,
+    flush,
+    is_json,
+    make_printable,
+    open_missing,
+    unwritten,
+)
 from turnkeeper.interfaces.cli.prices import price
 from turnkeeper.interfaces.cli.providers import provider
 from turnkeeper.interfaces.cli.prune import prune
@@ -43,6 +52,7 @@ from turnkeeper.interfaces.cli.turns import turns
 from turnkeeper.interfaces.cli.users import user
 
 INTERRUPTED = 130
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Failed(click.ClickException):
@@ -76,6 +86,8 @@ class Program(click.Group):
         except Exception as error:  # noqa: BLE001 - a traceback may show what nobody may see
             kind = type(error).__name__
             text = f"a bug: {kind}: {redact(str(error))}; please report it"
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                text = unwritten(error)
             raise Failed(text, kind=kind, as_json=is_json(ctx)) from None
 
 
@@ -137,10 +149,19 @@ user.add_command(forget)
 
 def main() -> None:
     """Run the command that the arguments name; never returns."""
+    open_missing()
     make_printable()
     # Whoever ends it by SIGTERM is to leave no server behind either.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    code: str | int | None = 1
     try:
         program.main(prog_name=PROGRAM)
-    finally:
-        flush()
+    except SystemExit as end:
+        code = end.code
+    except OSError as error:  # where --version finds no room
+        fail(unwritten(error), type(error).__name__, as_json=False)
+    unsaid = flush()
+    if unsaid is not None and not code:
+        fail(unsaid, OSError.__name__, as_json=False)
+        code = 1
+    sys.exit(code)

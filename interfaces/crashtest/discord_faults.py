@@ -131,11 +131,23 @@ def met(ground: Ground, fault: DiscordFault, dialect: str) -> Result:
             seen = ground.watch.observed(house, place)
         finally:
             town.close()
-    return score_of(fault, seen, ground), seen
+        was_met = not discord.unmet
+    return score_of(fault, seen, ground, was_met=was_met), seen
 
 
-def score_of(fault: DiscordFault, seen: Observed, ground: Ground) -> Score:
-    """How well a turn came through a fault of Discord."""
+def score_of(fault: DiscordFault, seen: Observed, ground: Ground, *, was_met: bool = True) -> Score:
+    """How well a turn came through a fault of Discord; nobody comes through what never came.
+
+    Args:
+        was_met: Whether Discord did fail.
+    """
+    scored = _score_of(fault, seen, ground)
+    if scored.grade is Grade.PASS and not was_met:
+        return Score(grade=Grade.FAIL, why=("it never met the fault",))
+    return scored
+
+
+def _score_of(fault: DiscordFault, seen: Observed, ground: Ground) -> Score:
     match fault.end:
         case End.ANSWERED | End.STUCK:
             scored = score(CUT, seen, ground.content_filter)

@@ -88,7 +88,7 @@ class DashboardApp:
         if path.startswith(TURN) and len(path) > len(TURN):
             # WSGI hands paths over as bytes in the guise of Latin-1.
             turn_id = path[len(TURN) :].encode("latin-1", "replace").decode("utf-8", "replace")
-            return self._pages.turn(turn_id, base)
+            return self._pages.turn(_storable(turn_id), base)
         match path:
             case "/" | "/sign-in":
                 return self._pages.turns(query, base)
@@ -142,6 +142,14 @@ def _said(base: str, status: str, title: str, text: str) -> Answer:
 
 def _fields(text: str) -> dict[str, str]:
     try:
-        return dict(parse_qsl(text, max_num_fields=MOST_FIELDS))
+        fields = parse_qsl(text, max_num_fields=MOST_FIELDS)
     except ValueError:
         raise BadRequest("400 Bad Request", "There are too many fields.") from None
+    return {name: _storable(value) for name, value in fields}
+
+
+def _storable(text: str) -> str:
+    """The text, if a store could hold it."""
+    if "\0" in text:
+        raise BadRequest("400 Bad Request", "There is a NUL in what was asked for.")
+    return text

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -134,6 +135,42 @@ def test_it_is_copied_and_pickled(again: Any) -> None:
     apple = Apple(weight_g=1, notes=["sweet"])
     assert again(apple) == apple
     assert again(apple).notes == ["sweet"]
+
+
+def test_what_it_is_called_with_is_told_as_by_a_dataclass() -> None:
+    def told(kind: type) -> list[tuple[object, ...]]:
+        parameters = signature(kind).parameters.values()
+        return [
+            (one.name, one.kind, one.annotation, one.default is one.empty) for one in parameters
+        ]
+
+    @frozen(kw_only=False)
+    class Unused:
+        left: int
+        right: int = 2
+
+    assert told(Apple) == told(Model)
+    assert str(signature(Unused)) == "(left: int, right: int = 2) -> None"
+
+
+def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> None:
+    class Own:
+        weight_g: int
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    class Made:
+        weight_g: int = field(init=False)
+
+    class Hashed:
+        weight_g: int = field(hash=False)
+
+    with pytest.raises(TypeError, match="Own has its own __eq__"):
+        frozen(Own)
+    for odd in (Made, Hashed):
+        with pytest.raises(TypeError, match=f"{odd.__name__}.weight_g: all fields are given"):
+            frozen(odd)
 
 
 def test_a_parent_is_refused_where_the_class_is_declared() -> None:

@@ -248,6 +248,16 @@ def test_a_pass_is_worth_nothing_under_another_token(guarded: Asking, stores: St
 
 
 @pytest.mark.parametrize(
+    ("path", "query"), [("/turns/a\0b", ""), ("/", "server=%00"), ("/pool", "x=a%00")]
+)
+def test_what_no_store_could_hold_is_not_looked_for(ask: Asking, path: str, query: str) -> None:
+    answered = ask(path, query)
+
+    assert answered.status == 400
+    assert "There is a NUL in what was asked for." in answered.text
+
+
+@pytest.mark.parametrize(
     ("host", "status"),
     [
         ("127.0.0.1:8787", 200),

@@ -165,6 +165,19 @@ def test_a_fault_waits_for_so_many_posts(
     assert (before.status_code, after.status_code) == (204, 500)
 
 
+def test_a_fault_is_unmet_until_a_call_has_met_it(
+    discord: DiscordDouble, call: Caller, channel: str
+) -> None:
+    fault = Fault(what=ServerError(), when=When(nth=2))
+    discord.break_with(fault)
+
+    posted(call, channel)
+    before = discord.unmet
+    posted(call, channel)
+
+    assert (before, discord.unmet) == ((fault,), ())
+
+
 def test_a_mended_double_breaks_no_more(discord: DiscordDouble, call: Caller, channel: str) -> None:
     discord.break_with(FAULTS["all posts fail"])
     first = posted(call, channel)

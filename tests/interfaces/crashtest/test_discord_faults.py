@@ -5,7 +5,13 @@ from dataclasses import replace
 import pytest
 
 from turnkeeper.infrastructure.discord_double import faults as of_discord
-from turnkeeper.interfaces.crashtest.discord_faults import FAULTS, DiscordFault, End, met
+from turnkeeper.interfaces.crashtest.discord_faults import (
+    FAULTS,
+    DiscordFault,
+    End,
+    met,
+    score_of,
+)
 from turnkeeper.interfaces.crashtest.ground import Ground
 from turnkeeper.interfaces.crashtest.score import Grade
 
@@ -20,6 +26,16 @@ def graded(fault: DiscordFault) -> Grade:
 def test_each_is_one_that_the_double_can_show() -> None:
     assert {fault.name for fault in FAULTS} <= set(of_discord.FAULTS)
     assert len(BY_ID) == len(FAULTS)
+
+
+def test_a_fault_that_was_never_met_is_not_passed() -> None:
+    with Ground(speed=20.0) as ground:
+        passed, seen = met(ground, BY_ID["D01"], "openai")
+        assert seen is not None
+        unmet = score_of(BY_ID["D01"], seen, ground, was_met=False)
+
+    assert (passed.grade, unmet.grade) == (Grade.PASS, Grade.FAIL)
+    assert unmet.why == ("it never met the fault",)
 
 
 @pytest.mark.parametrize(

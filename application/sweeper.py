@@ -62,17 +62,26 @@ class Sweeper:
         if self._every_s > 0:
             self._runner.start(self._sweep_on, "sweeper")
 
-    def __call__(self, told: Callable[[int], None] = nobody_told) -> SweepReport:
+    def __call__(
+        self, told: Callable[[int], None] = nobody_told, *, at_once: bool = True
+    ) -> SweepReport:
         """Feed the store what this machine kept for it, and sweep once.
 
         Args:
             told: Called after each turn with how many are swept by then.
+            at_once: Or all that live first get `SURE_S` seconds to say so, if a turn seems dead.
 
         Raises:
             StoreError: The store is away.
         """
         self._feed()
+        if not at_once:
+            self._let_the_living_say_so(Event())
         return self._swept(told=told)
+
+    def _let_the_living_say_so(self, stopped: Event) -> bool:
+        """Wait for them, where a turn seems dead; True if it was stopped meanwhile."""
+        return self._sweep.is_due() and self._clock.wait(stopped, SURE_S)
 
     def _swept(
         self,
@@ -96,7 +105,7 @@ class Sweeper:
     def _try(self, stop: Stop, stopped: Event) -> None:
         try:
             self._feed()
-            if self._sweep.is_due() and self._clock.wait(stopped, SURE_S):
+            if self._let_the_living_say_so(stopped):
                 return
             _tell(self._swept(stop.check))
         except Cancelled:  # what is left is swept by others, or the next time

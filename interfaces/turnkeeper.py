@@ -144,19 +144,24 @@ class Turnkeeper:
         self._heartbeat.flush()
         return self._journal.recent(limit)
 
-    def sweep(self, told: Callable[[int], None] = nobody_told) -> SweepReport:
+    def sweep(
+        self, told: Callable[[int], None] = nobody_told, *, at_once: bool = True
+    ) -> SweepReport:
         """Sweep up after turns whose process died, now; says what was found.
 
         It is also done when a turnkeeper opens, and each `sweep_every_s`.
 
         Args:
             told: Called after each turn with how many are swept by then.
+            at_once: Or the processes of turns that seem dead first get twelve seconds to say that
+                they live, as they always do where it is done by itself. After a time without the
+                store all turns seem dead.
 
         Raises:
             StoreError: The store is away.
         """
         self._check_open()
-        return self._sweeper(told)
+        return self._sweeper(told, at_once=at_once)
 
     def discord_sink(self) -> Sink:
         """A sink for one turn in Discord, as the bot whose token is set.

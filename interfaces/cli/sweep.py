@@ -8,14 +8,18 @@ from turnkeeper.interfaces.cli.progress import progress
 
 
 @click.command()
+@click.option("--now", is_flag=True, help="Do not wait for a process that may live after all.")
 @json_option
 @click.pass_obj
-def sweep(installation: Installation, as_json: bool) -> None:
-    """Sweep up after turns whose process died: messages, quota, keys, webhooks."""
+def sweep(installation: Installation, now: bool, as_json: bool) -> None:
+    """Sweep up after turns whose process died: messages, quota, keys, webhooks.
+
+    Where a turn seems dead, its process first gets twelve seconds to say that it lives.
+    """
     from turnkeeper.infrastructure.json_values import as_json as in_json
 
     with installation.turnkeeper() as keeper, progress("swept", as_json=as_json) as told:
-        report = keeper.sweep(told)
+        report = keeper.sweep(told, at_once=now)
     if as_json:
         dump(in_json(report))
         return

@@ -115,6 +115,22 @@ def test_a_turn_that_lives_is_heard_of_first_when_the_store_is_back(bench: Bench
     assert bench.lost == ["dead"]
 
 
+@pytest.mark.parametrize(("dead", "waits"), [((), []), (("t1",), [SURE_S])], ids=["none", "one"])
+def test_who_asks_for_a_sweep_may_wait_for_those_that_live(
+    dead: tuple[str, ...], waits: list[float], bench: Bench
+) -> None:
+    for turn_id in dead:
+        bench.die(turn_id)
+    bench.clock.waiting.release()
+    if dead:
+        bench.clock.step()
+
+    report = bench.sweeper(at_once=False)
+
+    assert tuple(lost.turn_id for lost in report.lost) == dead
+    assert bench.clock.waits == waits
+
+
 def test_it_ends_with_its_runner(bench: Bench) -> None:
     bench.sweeper.start()
     assert bench.clock.waiting.acquire(timeout=LONG_S)

@@ -39,7 +39,7 @@ def test_a_sweep_says_what_it_found_once(database: Engine, arguments: list[str])
     with stores_in_postgres(database) as stores:
         leave_a_message(stores)
 
-    first, second = command(arguments, "sweep"), command(arguments, "sweep")
+    first, second = command(arguments, "sweep", "--now"), command(arguments, "sweep", "--now")
 
     assert first.stdout.splitlines() == [
         "lost: turn t1 in channel channel",
@@ -54,7 +54,7 @@ def test_a_sweep_is_said_as_json(database: Engine, arguments: list[str]) -> None
     with stores_in_postgres(database) as stores:
         leave_a_message(stores)
 
-    result = command(arguments, "sweep", "--json")
+    result = command(arguments, "sweep", "--now", "--json")
 
     report = json.loads(result.stdout)
     assert result.stderr == ""
@@ -66,7 +66,7 @@ def test_a_sweep_is_said_as_json(database: Engine, arguments: list[str]) -> None
 def test_the_doctor_names_what_is_stuck(database: Engine, arguments: list[str]) -> None:
     with stores_in_postgres(database) as stores:
         leave_a_message(stores)
-    command(arguments, "sweep")
+    command(arguments, "sweep", "--now")
 
     result = command(arguments, "doctor", "--json")
 
@@ -81,7 +81,7 @@ def test_other_commands_sweep_nothing(database: Engine, arguments: list[str]) ->
 
     command(arguments, "turns")
 
-    assert command(arguments, "sweep").stdout.startswith("lost: turn t1")
+    assert command(arguments, "sweep", "--now").stdout.startswith("lost: turn t1")
 
 
 def test_what_is_old_is_pruned(database: Engine, arguments: list[str]) -> None:

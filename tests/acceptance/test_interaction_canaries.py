@@ -98,7 +98,7 @@ def all_sent(port: int) -> list[tuple[int, str]]:
     now_s = int(time())
     answers = [sent(port, body, DISCORD.headers(body, at_s=now_s)) for body in bodies]
     cut = bodies[0][: bodies[0].index(b"}")]
-    broken = (
+    broken: tuple[tuple[bytes, dict[str, str]], ...] = (
         (cut, DISCORD.headers(cut, at_s=now_s)),
         (bodies[0], DISCORD.headers(bodies[0], at_s=now_s)),
         (bodies[0], Signer().headers(bodies[0], at_s=now_s)),

@@ -15,6 +15,7 @@ CUT_MARK = "…"
 _KEY_PREFIXES = (
     "sk-", "sk_", "gsk_", "AIza", "AQ.", "pst-", "hf_", "xai-", "nvapi-", "pplx-", "csk-", "r8_",
     "fw_", "tgp_", "ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA",
+    "aW50ZXJhY3Rpb246",  # "interaction:", which the token of one of Discord's begins with
 )  # fmt: skip
 _ACCOUNT_PREFIXES = ("org-", "org_", "proj_", "user_", "user-", "acct_")
 _MIN_REST_LENGTH = 8
@@ -37,6 +38,11 @@ _LABELLED = (
     re.compile(
         r"(?P<kept>[?&](?:\w{0,20}key|\w{0,20}token|\w{0,20}secret|sig|signature|password)=)(?=[!-~])"
         r"(?P<value>[^\s&\"'<>#]+)",
+        re.IGNORECASE,
+    ),
+    # As Discord writes those of webhooks and of interactions.
+    re.compile(
+        r"(?P<kept>token\\?[\"'][ \t]{0,9}[:=][ \t]{0,9}\\?[\"'])(?=[!-~])(?P<value>[^\"'\r\n\\]+)",
         re.IGNORECASE,
     ),
     re.compile(r"(?P<kept>://)(?P<value>[^\s/@]+)(?=@)"),

@@ -20,6 +20,7 @@ from turnkeeper.application.ports.sink import Sink
 from turnkeeper.domain.conversation import Conversation, Item, Role
 from turnkeeper.domain.errors import TurnFailed
 from turnkeeper.domain.events import Entry
+from turnkeeper.domain.outcome import StreamResult
 from turnkeeper.domain.policy import TimeLimits
 from turnkeeper.domain.replay import replayed
 from turnkeeper.domain.secret import Secret
@@ -195,25 +196,35 @@ class WatchedHouse(House):
 
     def exits_of(self, request: TurnRequest, sink: Sink | None = None) -> Iterator[str]:
         """Whatever leaves a turn, but for what a store has and what others log."""
-        entries: list[Entry] = []
-        self.sink = MemorySink()
-        self.watched.spans()
-        try:
-            result = self.keeper.run(request, sink or self.sink, on_event=entries.append)
-            yield from (repr(result), str(result), result_to_json(result))
-        except TurnFailed as error:
-            yield from (repr(error), str(error), *traceback.format_exception(error))
-        yield from map(repr, entries)
-        yield from self._told_later(entries)
-        yield from (message.text for message in self.sink.channel.messages)
-        yield from map(repr, (self.sink.errors, self.sink.notices, self.sink.told))
+        yield from self.exits_at_once(request, sink)
+        stored = self.keeper.events(self.entries[0].turn_id)
+        assert len(stored) == len(self.entries)
+        yield from self.told_later(stored)
         yield repr(self.keeper.configure.saved_keys(self.server))
 
-    def _told_later(self, entries: list[Entry]) -> Iterator[str]:
-        """What is told of the turn: explained, exported, replayed, logged, traced and counted."""
-        assert entries
-        stored = self.keeper.events(entries[0].turn_id)
-        assert len(stored) == len(entries)
+    def exits_at_once(self, request: TurnRequest, sink: Sink | None = None) -> Iterator[str]:
+        """What leaves a turn while it runs and as it ends; nothing is asked of the store."""
+        self.entries: list[Entry] = []
+        self.sink = sink if isinstance(sink, MemorySink) else MemorySink()
+        self.watched.spans()
+        try:
+            result = self.keeper.run(request, sink or self.sink, on_event=self.entries.append)
+            yield from (repr(result), str(result), result_to_json(result))
+        except TurnFailed as error:
+            yield from told_by(error)
+        assert self.entries
+        yield from map(repr, self.entries)
+        yield from (message.text for message in self.sink.channel.messages)
+        yield from (shown for error in self.sink.errors for shown in _said_by(error))
+        yield from map(repr, (self.sink.notices, self.sink.told))
+
+    def told_later(self, stored: tuple[Entry, ...]) -> Iterator[str]:
+        """What is told of the turn: explained, exported, replayed, logged, traced and counted.
+
+        Args:
+            stored: Its journal.
+        """
+        entries = self.entries
         yield from lines_of((stored,))
         yield from (str(why) for why in explained(stored))
         again = replayed(stored)
@@ -229,6 +240,25 @@ class WatchedHouse(House):
         counted = b"".join(served).decode()
         assert "turnkeeper_turns_total{" in counted
         yield counted
+
+
+def _said_by(error: StreamResult | Exception) -> Iterator[str]:
+    return told_by(error) if isinstance(error, Exception) else iter((repr(error),))
+
+
+def told_by(error: BaseException) -> Iterator[str]:
+    """All that an exception can be made to say, with those that led to it."""
+    yield "".join(traceback.format_exception(error))
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield from (str(one), repr(one), repr(one.args), repr(vars(one)))
+        # What is raised from None still has its context, and some reporters look at it.
+        waiting += [one.__cause__, one.__context__]
 
 
 def leaks(texts: Iterable[str], canaries: Mapping[str, str] = CANARIES) -> set[tuple[str, str]]:

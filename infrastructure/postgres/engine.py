@@ -1,18 +1,16 @@
 """The engine: a pool of connections on which nothing hangs and nothing waits needlessly."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import Any
 
-import psycopg
-from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, exc
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc
 
-from turnkeeper.domain.errors import StoreUnavailable
 from turnkeeper.domain.frozen import frozen
-from turnkeeper.infrastructure.postgres.address import address, place
+from turnkeeper.infrastructure.postgres.address import address, without_secret_options
 from turnkeeper.infrastructure.postgres.connection import BoundedConnection, has_hung_up
-from turnkeeper.infrastructure.postgres.errors import WAY_OUT, first_line, store_errors
+from turnkeeper.infrastructure.postgres.errors import store_errors
+from turnkeeper.infrastructure.postgres.log_in import connecting
 
 
 class Commit(Enum):
@@ -58,7 +56,7 @@ def create_engine_for(
         StoreUnavailable: The URL is not one of a Postgres database.
     """
     limits = limits or EngineLimits()
-    target = address(url)
+    target, secret = without_secret_options(address(url))
     engine = create_engine(
         target,
         isolation_level="AUTOCOMMIT",
@@ -78,9 +76,10 @@ def create_engine_for(
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": int(limits.silence_s * 1000),
+            **secret,
         },
     )
-    event.listen(engine, "do_connect", _connecting(target, limits))
+    event.listen(engine, "do_connect", connecting(target, secret, limits.silence_s))
     event.listen(engine, "checkout", _refuse_hung_up)
     return engine
 
@@ -98,22 +97,6 @@ def _options(url: URL, limits: EngineLimits, commit: Commit) -> str:
     ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
     # The URL's own come last, so that they win.
     return " ".join((ours, *((given,) if isinstance(given, str) else given))).strip()
-
-
-def _connecting(url: URL, limits: EngineLimits) -> Callable[..., BoundedConnection]:
-    def connect(
-        dialect: Dialect, record: object, args: tuple[Any, ...], parameters: dict[str, Any]
-    ) -> BoundedConnection:
-        try:
-            connection = BoundedConnection.connect(*args, **parameters)
-        except psycopg.Error as error:
-            raise StoreUnavailable(
-                f"{place(url)} cannot be reached: {first_line(error)}; {WAY_OUT}"
-            ) from error
-        connection.answer_timeout_s = limits.silence_s
-        return connection
-
-    return connect
 
 
 def _refuse_hung_up(connection: BoundedConnection, record: object, proxy: object) -> None:

@@ -17,7 +17,9 @@ FILL_DISK = (
 )
 CLEAR_DISK = tuple(f"DROP TRIGGER disk_is_full ON {table}" for table in WRITTEN)
 END_TURNKEEPERS = """
-SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND starts_with(application_name, 'turnkeeper')
 """
-"""End all their connections, wherever their transactions are; it says how many those were."""
+"""End all their connections, wherever their transactions are; it says how many those were.
+
+It waits, for at most 5 s each, until they are gone: one that is just going would still be used."""

@@ -16,7 +16,7 @@ from canaries import (
     overhearing,
 )
 from discord_town import HastyClock
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from stores_in_postgres import one_database
 from streets import WAYS
 
@@ -28,9 +28,11 @@ from turnkeeper.infrastructure.discord_double.faults import DELETES, FAULTS, POS
 from turnkeeper.infrastructure.discord_double.limits import NONE
 from turnkeeper.infrastructure.discord_double.problem import Problem
 from turnkeeper.infrastructure.http import HttpClient
+from turnkeeper.infrastructure.postgres.engine import connected
 from turnkeeper.infrastructure.wall.behaviour import CutAfter
 from turnkeeper.infrastructure.wall.fault import FROM_PRIMARY, PATIENT, STORY
 from turnkeeper.infrastructure.wall.server import Wall
+from turnkeeper.interfaces.crashtest.damage import DISK_IS_FULL
 
 pytestmark = pytest.mark.postgres
 
@@ -132,3 +134,25 @@ def test_no_token_and_nothing_that_was_written_leaves(
     assert leaks(overheard.lines, canaries) == set()
     assert leaks_in(store, canaries) == set()
     assert overheard.lines, "nothing was overheard"
+
+
+def test_no_token_leaves_where_a_new_webhook_cannot_be_kept(
+    quay: Quay, store: Engine, overheard: Overheard
+) -> None:
+    trigger = "BEFORE INSERT OR UPDATE ON discord_webhooks EXECUTE FUNCTION disk_is_full()"
+    overheard.lines.clear()
+    with connected(store) as connection:
+        connection.execute(text(DISK_IS_FULL))
+        connection.execute(text(f"CREATE TRIGGER disk_is_full {trigger}"))
+    quay.house.script((FROM_PRIMARY,))
+    try:
+        left = list(quay.house.exits_of(quay.request(), quay.house.keeper.discord_sink()))
+    finally:
+        with connected(store) as connection:
+            connection.execute(text("DROP TRIGGER disk_is_full ON discord_webhooks"))
+            kept = set(connection.scalars(text("SELECT channel_id FROM discord_webhooks")))
+
+    assert quay.channel not in kept
+    assert quay.discord.visible(quay.channel)
+    assert leaks([*left, *overheard.lines], quay.canaries) == set()
+    assert leaks_in(store, quay.canaries) == set()

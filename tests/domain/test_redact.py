@@ -39,6 +39,14 @@ SHAPES = [
         "https://discord.com/api/v10/webhooks/123456789012345678/aB-c_D/messages/1",
         f"https://discord.com/api/v10/webhooks/123456789012345678/{MASK}/messages/1",
     ),
+    (
+        "POST /api/v10/interactions/846462639134605312/aB-c_D/callback",
+        f"POST /api/v10/interactions/846462639134605312/{MASK}/callback",
+    ),
+    ("token aW50ZXJhY3Rpb246ODQ2NDYyNjM5MTM0NjA1MzEy, too", f"token {MASK}, too"),
+    ('{"id": "1", "token": "aB-c_D"}', f'{{"id": "1", "token": "{MASK}"}}'),
+    ("{'type': 3, 'token': 'aB-c_D'}", f"{{'type': 3, 'token': '{MASK}'}}"),
+    (r'"{\"token\":\"aB-c_D\"}"', rf'"{{\"token\":\"{MASK}\"}}"'),
     ("GET /v1beta/models?key=abc&alt=sse", f"GET /v1beta/models?key={MASK}&alt=sse"),
     ("/cb?a=1&access_token=abc#x", f"/cb?a=1&access_token={MASK}#x"),
     ("postgresql://bot:hunter2@db:5432/turns", f"postgresql://{MASK}@db:5432/turns"),
@@ -53,6 +61,7 @@ HARMLESS = [
     "basic information about the org-chart of a task-force",
     "https://openrouter.ai/settings/credits",
     "model llama-3.3-70b-versatile, gpt-4o-mini and claude-haiku-4-5-20251001",
+    "the token 'hello' is the last; \"total_tokens\": 5",
     "mail to somebody@example.org",
     "",
 ]
@@ -138,7 +147,22 @@ def test_no_more_than_the_limit_is_returned(text: str, limit: int) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["sk-", "***", "a.", "://a:", "api key", "authorization ", "?key", "bearer ", "eyJ.", "=", " "],
+    [
+        "sk-",
+        "***",
+        "a.",
+        "://a:",
+        "api key",
+        "authorization ",
+        "?key",
+        "bearer ",
+        "eyJ.",
+        "=",
+        " ",
+        "token",
+        'token"',
+        'token": "',
+    ],
 )
 def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
     # With backtracking that grows faster than the text, this would outlast the test's time limit.

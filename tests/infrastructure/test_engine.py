@@ -14,6 +14,7 @@ from sqlalchemy import Engine, event, make_url, text
 
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
+from turnkeeper.infrastructure.postgres.address import SECRET_OPTIONS
 from turnkeeper.infrastructure.postgres.connection import BoundedConnection, has_hung_up
 from turnkeeper.infrastructure.postgres.engine import (
     Commit,
@@ -225,6 +226,12 @@ def test_a_server_that_does_not_answer_a_new_connection_is_given_up(engines: Exi
         pytest.param("mysql://bob:{}@db/bot", "does not begin with postgresql:", id="not ours"),
         pytest.param("postgresql://bob:p@{}@db/bot", "an @ too many", id="raw @"),
         pytest.param("postgresql://bob:p@db:{}/bot", "cannot be read", id="port"),
+        pytest.param(
+            "postgresql://db/bot?password={}&password=p", "gives password twice", id="two"
+        ),
+        pytest.param(
+            "postgresql://db?sslpassword={0}&sslpassword=p", "sslpassword twice", id="two s"
+        ),
     ],
 )
 def test_a_wrong_url_is_told_without_its_password(url: str, why: str) -> None:
@@ -251,6 +258,28 @@ def test_an_engine_does_not_show_its_password(form: str) -> None:
     engine = create_engine_for(form.format(PLANTED), pool_size=1)
 
     assert repr(engine) == "Engine(postgresql+psycopg://bob:***@db/bot)"
+
+
+@pytest.mark.parametrize("option", SECRET_OPTIONS)
+def test_an_engine_does_not_show_other_secrets_of_the_log_in(option: str) -> None:
+    url = f"postgresql://bob:p@db/bot?{option}={PLANTED}&sslmode=require"
+    engine = create_engine_for(url, pool_size=1)
+
+    assert repr(engine) == "Engine(postgresql+psycopg://bob:***@db/bot?sslmode=require)"
+    assert PLANTED not in f"{engine.url!r} {engine.pool!r} {vars(engine)}"
+
+
+def test_other_secrets_of_the_log_in_reach_the_driver(
+    database_url: str, engines: ExitStack
+) -> None:
+    url = make_url(database_url).update_query_dict({"sslpassword": PLANTED})
+    engine = an_engine(engines, url.render_as_string(hide_password=False))
+
+    with connected(engine) as connection:
+        pgconn = connection.connection.driver_connection.pgconn  # type: ignore[union-attr]
+        given = {option.keyword: option.val for option in pgconn.info}
+
+    assert given[b"sslpassword"] == PLANTED.encode()
 
 
 def test_a_full_pool_is_told(database_url: str, engines: ExitStack) -> None:

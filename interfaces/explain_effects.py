@@ -15,7 +15,10 @@ EFFECTS: Mapping[str, tuple[str, str]] = {
         "it could not be noted on this machine either",
         "it stands in the channel all the same",
     ),
-    "settle": ("the end of the turn could not be written", "kept it, to be written later"),
+    "settle": (
+        "the end of the turn could not be written",
+        "kept it to be written later, unless the store refuses it for good",
+    ),
     "booking": ("a key could not be booked", "kept it, to be written with the turn's end"),
     "sink": ("trouble at the destination", ""),
 }
@@ -23,7 +26,6 @@ EFFECTS: Mapping[str, tuple[str, str]] = {
 
 Those that are not here had nothing to be done about them.
 """
-
 
 ANNOUNCED = frozenset({"error", "timeout", "empty", "refusal", "fallback_notice"})
 """What people are told, as `Said` names it."""

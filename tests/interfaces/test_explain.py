@@ -175,8 +175,8 @@ WHY: list[tuple[Event, str]] = [
     ),
     (
         events.EffectFailed(effect="settle", cause="the store is away"),
-        "the end of the turn could not be written: the store is away; done: kept it, to be"
-        " written later",
+        "the end of the turn could not be written: the store is away; done: kept it to be"
+        " written later, unless the store refuses it for good",
     ),
     (
         events.EffectFailed(effect="sink", cause="Discord refused it; done: asked again"),

@@ -15,6 +15,7 @@ from turnkeeper.domain.admission import RefusalKind, Refused
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import AlreadyRunning, StepLimitExceeded
 from turnkeeper.domain.events import (
+    EffectFailed,
     QuotaReserved,
     TurnRefused,
     TurnStarted,
@@ -22,6 +23,7 @@ from turnkeeper.domain.events import (
 from turnkeeper.domain.finish import Finish, Nothing
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
+from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import (
     LeaseKey,
     OpenServerRoute,
@@ -131,6 +133,9 @@ class RunGenerationTurn:
         self, request: TurnRequest, sink: Sink, recorder: Recorder, mailbox: Mailbox
     ) -> Stage:
         deadline = Deadline(self._tools.clock.monotonic() + self._rules.limits.turn_s)
+        # A `TellsTroubles`; isinstance takes fifty calls more for a protocol.
+        if hasattr(sink, "tell_troubles"):
+            sink.tell_troubles(lambda what, done: _note_trouble(what, done, recorder))
         return Stage(
             request=request.with_tools(self._tools.tools.offered(request)),
             sink=sink,
@@ -180,6 +185,10 @@ CHANNEL_POLL_S = 0.25
 def _is_busy(planned: Planned) -> bool:
     admission = planned.opened.admission
     return isinstance(admission, Refused) and admission.kind is RefusalKind.CHANNEL_BUSY
+
+
+def _note_trouble(what: str, done: str, recorder: Recorder) -> None:
+    recorder.note(EffectFailed(effect="sink", cause=redact(f"{what}; done: {done}")))
 
 
 def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, now: datetime) -> None:

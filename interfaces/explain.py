@@ -8,6 +8,7 @@ from turnkeeper.domain.events import Entry, Event
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TurnPolicy
+from turnkeeper.interfaces.explain_effects import went_wrong
 from turnkeeper.interfaces.explain_failure import (
     WITHOUT_FAILURE,
     Because,
@@ -287,7 +288,7 @@ def _around(
         case events.TurnSwept():
             return _swept(event)
         case events.EffectFailed():
-            return f"on the side, {words(event.effect)} did not work{so(event.cause)}"
+            return went_wrong(event)
         case unknown:
             assert_never(unknown)
 

@@ -8,6 +8,7 @@ from turnkeeper.domain.failure import REACTIONS, CooldownScope, Failure, Failure
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.steps import KEY_RESTS
+from turnkeeper.infrastructure.discord.codes import MEANINGS
 from turnkeeper.interfaces.explain_words import LONGEST_WORDS, messages, so, words
 
 Name = Callable[[int], str]
@@ -75,7 +76,9 @@ def _what(event: InvocationEnded) -> str:
 def _known_by(event: InvocationEnded) -> tuple[str, str]:
     failure = event.failure
     if failure is None:
-        return event.outcome.lower(), f"{WITHOUT_FAILURE[event.outcome]}={event.detail or 'unsaid'}"
+        meaning = MEANINGS.get(event.detail, "") if event.outcome == "Unreachable" else ""
+        said = f"{event.detail or 'unsaid'}{f' ({meaning})' if meaning else ''}"
+        return event.outcome.lower(), f"{WITHOUT_FAILURE[event.outcome]}={said}"
     return failure.rule or failure.kind.value, failure.evidence or _seen_in(failure)
 
 

@@ -1,5 +1,6 @@
 """Where a turn speaks: three ports that one object usually fills."""
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from turnkeeper.domain.errors import SinkError
@@ -124,6 +125,19 @@ class TakesBackMany(Protocol):
 
     def take_back_all(self, deliveries: tuple[Delivery, ...]) -> tuple[Stuck, ...]:
         """Delete messages; returns those that stay. Never raises for one that does."""
+        ...
+
+
+Tell = Callable[[str, str], None]
+"""Takes in words what the trouble was, and what was done about it. Safe from several threads."""
+
+
+@runtime_checkable
+class TellsTroubles(Protocol):
+    """What a sink may offer beside `ResponseSink`: it tells what it met and got over by itself."""
+
+    def tell_troubles(self, tell: Tell) -> None:
+        """From now on, call `tell` with each trouble; called at most once, before `prepare`."""
         ...
 
 

@@ -4,6 +4,7 @@ from typing import Any, assert_never
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Stop
+from turnkeeper.application.ports.sink import Tell
 from turnkeeper.domain.deadline import NEVER, Deadline
 from turnkeeper.infrastructure.discord.call import Call
 from turnkeeper.infrastructure.discord.errors import BadBotToken
@@ -27,12 +28,19 @@ PAUSES_S = (1.0, 2.0, 4.0)
 MOST_EARLY = 5
 
 
+def nobody(trouble: str, done: str) -> None:
+    """Nobody wants to know."""
+
+
 class DiscordClient:
     """The one client of a bot. Safe to use from several threads.
 
     A call is made once at a time for each limit, waits until it may be sent, and is made again
     where that can do no harm: after a limit always, after a failure where it is repeatable or
     was never sent.
+
+    Attributes:
+        tell: Called with each trouble that it, or who uses it, gets over.
     """
 
     def __init__(
@@ -42,12 +50,19 @@ class DiscordClient:
         clock: Clock,
         limits: RateLimits | None = None,
         budget: RefusalBudget | None = None,
+        tell: Tell = nobody,
     ) -> None:
         self._transport = transport
         self._clock = clock
         self._limits = limits or RateLimits(clock)
         self._budget = budget or RefusalBudget(clock)
-        self._bad_token: BadBotToken | None = None  # once known it stays
+        self.tell = tell
+
+    def telling(self, tell: Tell) -> "DiscordClient":
+        """This client, with its limits and its budget, for one who wants to know its troubles."""
+        return DiscordClient(
+            self._transport, clock=self._clock, limits=self._limits, budget=self._budget, tell=tell
+        )
 
     def within(self, seconds: float) -> Deadline:
         """The deadline of a call that may take so long from now on."""
@@ -85,12 +100,14 @@ class DiscordClient:
                     early += 1
                     if early > MOST_EARLY or not call.insists:
                         raise error
+                    self.tell(str(error), "waits as long as it says, then asks again")
                 case Again(error=error):
                     if not call.insists or failed == len(PAUSES_S):
                         raise error
                     if patience.left_s < PAUSES_S[failed]:
                         raise error
                     patience.rest(PAUSES_S[failed], f"another try of {call.name}")
+                    self.tell(str(error), f"waited {PAUSES_S[failed]:.0f} s, then asked again")
                     failed += 1
                 case unknown:
                     assert_never(unknown)
@@ -107,12 +124,12 @@ class DiscordClient:
             self._budget.note()
         verdict = verdict_on(call, reply)
         if isinstance(verdict, Refused) and isinstance(verdict.error, BadBotToken):
-            self._bad_token = verdict.error
+            self._budget.bad_token = verdict.error
         return verdict
 
     def _check(self, call: Call) -> None:
         self._budget.check()
-        if call.by_bot and (known := self._bad_token) is not None:
+        if call.by_bot and (known := self._budget.bad_token) is not None:
             raise BadBotToken(
                 route=call.name, status=known.status, code=known.code, message=known.message
             )

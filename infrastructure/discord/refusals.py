@@ -4,7 +4,7 @@ from collections import deque
 from threading import Lock
 
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.infrastructure.discord.errors import Halted
+from turnkeeper.infrastructure.discord.errors import BadBotToken, Halted
 
 WINDOW_S = 600.0
 MOST = 5_000
@@ -16,11 +16,15 @@ class RefusalBudget:
 
     Args:
         most: How many refusals within ten minutes are too many.
+
+    Attributes:
+        bad_token: How Discord refused the bot's token; once known it stays.
     """
 
     def __init__(self, clock: Clock, *, most: int = MOST) -> None:
         self._clock = clock
         self._most = most
+        self.bad_token: BadBotToken | None = None
         self._lock = Lock()  # guards the instants
         self._at_s: deque[float] = deque()
 

@@ -3,7 +3,7 @@
 import secrets
 
 from turnkeeper.application.ports.channel_reader import Place
-from turnkeeper.application.ports.sink import Sink, Spoken, Stuck, Target
+from turnkeeper.application.ports.sink import Sink, Spoken, Stuck, Target, Tell
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.failure import FailureKind
@@ -15,6 +15,7 @@ from turnkeeper.domain.press import DETAILS_BUTTON
 from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.infrastructure.discord import payloads
 from turnkeeper.infrastructure.discord.bot import Bot
+from turnkeeper.infrastructure.discord.client import nobody
 from turnkeeper.infrastructure.discord.content import is_visible
 from turnkeeper.infrastructure.discord.edits import edit
 from turnkeeper.infrastructure.discord.errors import NothingToShow
@@ -55,6 +56,10 @@ class DiscordSink(Sink):
         self._nonces = Nonces()
         self._stage: _Stage | None = None
         self._is_clean = False
+        self._tell: Tell = nobody
+
+    def tell_troubles(self, tell: Tell) -> None:
+        self._tell = tell
 
     @property
     def can_take_back(self) -> bool:
@@ -169,19 +174,20 @@ class DiscordSink(Sink):
     def _made(self, request: TurnRequest) -> _Stage:
         bot, place = self._bot, place_asked_for(request)
         trigger = request.trigger_id if is_snowflake(request.trigger_id) else None
-        searcher = Searcher(bot.client, clock=bot.clock, place=place, since=trigger)
+        client = bot.client.telling(self._tell)
+        searcher = Searcher(client, clock=bot.clock, place=place, since=trigger)
         self._stage = _Stage(
             request=request,
             place=place,
             speech=Speech(
-                bot.client,
+                client,
                 bot.webhooks,
                 searcher,
                 owner=request.server,
                 place=place,
                 reply_to=trigger,
             ),
-            take_back=TakeBack(bot.client, bot.webhooks, clock=bot.clock),
+            take_back=TakeBack(client, bot.webhooks, clock=bot.clock),
             typing=TypingIndicator(
                 bot.client,
                 bot.runner,

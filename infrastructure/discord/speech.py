@@ -92,10 +92,11 @@ class Speech:
         call = calls.execute_webhook(voice.webhook, voiced, thread_id=self._place.thread_id)
         try:
             message_id = _message_id(self._client.make(call, deadline=deadline))
-        except Unclear:
+        except Unclear as error:
             found = self._searcher.find(payload, webhook_id=voice.webhook.id, deadline=deadline)
             if found is None:
                 raise
+            self._client.tell(str(error), "looked, and found it in the channel")
             message_id = found
         self._searcher.saw(message_id)
         return Posted(message_id=message_id, webhook_id=voice.webhook.id)
@@ -115,6 +116,8 @@ class Speech:
         if webhook is None and voice.is_temporary:
             raise error
         self.voice = None if webhook is None else replace(voice, webhook=webhook)
+        as_whom = "as the bot" if webhook is None else "with a new webhook"
+        self._client.tell(str(error), f"went on {as_whom}")
         if self._is_over:  # it ended meanwhile, and did not know of the new webhook
             self.end(deadline=deadline)
             raise error

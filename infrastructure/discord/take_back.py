@@ -102,6 +102,7 @@ class TakeBack:
             if error.code != ARCHIVED or place.thread_id is None:
                 raise
             self._client.make(calls.unarchive(place.thread_id), deadline=deadline)
+            self._client.tell(str(error), "opened the thread again")
             self._client.make(call, deadline=deadline)
 
     def _is_gone(self, delivery: Delivery, place: Place, deadline: Deadline) -> bool:
@@ -126,7 +127,8 @@ class TakeBack:
                 break
             try:
                 self._client.make(calls.delete_messages(id_of(place), ids), deadline=deadline)
-            except SinkError:
+            except SinkError as error:
+                self._client.tell(str(error), "deletes them one by one")
                 break
             gone.update(ids)
         return [delivery for delivery in deliveries if delivery.message_id not in gone]

@@ -15,7 +15,7 @@ from turnkeeper.infrastructure.telemetry.metrics import Metrics
 
 EFFECTS = {
     "abandoned stream", "booking", "cleanup", "conclude", "finalize", "ledger", "model rest",
-    "settle", "spool", "turn", "unreachable mark", "words",
+    "settle", "sink", "spool", "turn", "unreachable mark", "words",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from turnkeeper.domain.events import Entry
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import TurnStatus
@@ -96,12 +97,14 @@ class Observed:
 
     Attributes:
         breaches: The invariants that its journal breaks, in words.
+        entries: Its journal, as it was while it ran.
     """
 
     caller: Caller
     provider: Provider = Provider()
     channel: Channel = Channel()
     breaches: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 def _gaps_s(calls: Sequence[Call], key: str) -> list[float]:

@@ -59,6 +59,7 @@ class Watch:
             provider=self._provider(house, before, began_s),
             channel=replace(place.look(), stuck=_stuck(entries)),
             breaches=_broken(house, entries) if entries else (),
+            entries=entries,
         )
 
     def _caller(self, house: House, result: TurnResult, began_s: float) -> Caller:

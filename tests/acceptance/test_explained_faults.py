@@ -4,14 +4,11 @@ The texts lie beside this module. After a change of words, look at what
 `TURNKEEPER_WRITE_EXPLAINED=1 pytest tests/acceptance/test_explained_faults.py` makes of them.
 """
 
-import os
-import re
-from collections.abc import Callable, Iterator
-from itertools import count
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from builders import a_request
+from explained_texts import kept, the_same_each_time
 from fakes import ScriptedProvider, says
 from streets import WAYS, House, Street
 from turns import Benches, a_server
@@ -23,7 +20,6 @@ from turnkeeper.infrastructure.wall.faults import FAULTS
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.explain import explained
 
-TEXTS = Path(__file__).with_name("explained")
 OPENAI = WAYS[0]
 
 
@@ -35,27 +31,6 @@ def street(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Street]:
         yield street
         street.close()
     http.close()
-
-
-def numbered() -> Callable[["re.Match[str]"], str]:
-    """Gives each key the number of its first appearance."""
-    numbers = count(1)
-    known: dict[str, int] = {}
-
-    def number(found: "re.Match[str]") -> str:
-        if found[1] not in known:
-            known[found[1]] = next(numbers)
-        return f"key {known[found[1]]}"
-
-    return number
-
-
-def the_same_each_time(text: str) -> str:
-    """The text without what differs from run to run: times, ports, numbers of keys and servers."""
-    text = re.sub(r"\bkey (\d+)", numbered(), text)
-    text = re.sub(r"guild-\d+", "guild", text)
-    text = re.sub(r"127\.0\.0\.1:\d+", "the wall", text)
-    return re.sub(r"^ *\d+\.\d{3} s  ", "", text, flags=re.MULTILINE)
 
 
 def decisions_of(house: House) -> list[str]:
@@ -78,13 +53,9 @@ def story_of(fault: Fault | Outage, street: Street) -> list[str]:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.id} {fault.name}")
 def test_each_fault_is_explained(fault: Fault | Outage, street: Street) -> None:
-    file = TEXTS / f"{fault.id}.txt"
+    said = the_same_each_time(story_of(fault, street))
 
-    said = the_same_each_time("\n".join(story_of(fault, street))) + "\n"
-
-    if os.environ.get("TURNKEEPER_WRITE_EXPLAINED") == "1":
-        file.write_text(said)
-    assert said == file.read_text()
+    assert said == kept(fault.id, said)
 
 
 def test_a_refused_turn_names_its_user_its_server_and_when_it_may_come_again(

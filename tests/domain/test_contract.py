@@ -265,6 +265,13 @@ def test_a_message_that_outlived_its_turn_breaks_no_rule_where_its_fate_is_known
     assert breaches(spoilt(lent(), lambda events: [*events, STRAY, fate])) == ()
 
 
+def test_what_the_sink_meets_when_it_takes_one_back_may_be_told() -> None:
+    told = ev.EffectFailed(effect="sink", cause="refused; done: asked again")
+    gone = ev.MessageTakenBack(message_id="stray", late=True)
+
+    assert breaches(spoilt(lent(), lambda events: [*events, STRAY, told, gone])) == ()
+
+
 def test_one_that_remains_is_found() -> None:
     found = breaches(spoilt(lent(), lambda events: [*events, STRAY]))
 

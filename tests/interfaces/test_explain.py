@@ -169,6 +169,26 @@ WHY: list[tuple[Event, str]] = [
         events.EffectFailed(effect="model rest", cause="the store is away"),
         "on the side, model rest did not work: the store is away",
     ),
+    (
+        events.EffectFailed(effect="fallback_notice", cause="Discord refused it"),
+        "on the side, the fallback notice could not be said: Discord refused it",
+    ),
+    (
+        events.EffectFailed(effect="settle", cause="the store is away"),
+        "the end of the turn could not be written: the store is away; done: kept it to be"
+        " written later, unless the store refuses it for good",
+    ),
+    (
+        events.EffectFailed(effect="sink", cause="Discord refused it; done: asked again"),
+        "trouble at the destination: Discord refused it; done: asked again",
+    ),
+    (
+        events.InvocationEnded(
+            attempt_no=1, invocation_no=1, outcome="Unreachable", detail="10003"
+        ),
+        "model-1: unreachable; rule: unreachable; evidence: code=10003 (the channel is gone);"
+        " done: not in the journal; next: nothing rests",
+    ),
 ]
 
 

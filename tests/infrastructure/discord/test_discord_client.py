@@ -433,6 +433,35 @@ def test_a_wrong_token_is_said_and_not_tried_again(double: Discord, client: Disc
     assert len(double.asked) == 1
 
 
+def test_a_wrong_token_is_known_to_all_who_use_the_client(
+    double: Discord, client: DiscordClient
+) -> None:
+    double.on(READING, error(401, 0, "401: Unauthorized"))
+
+    for one in (client.telling(lambda _what, _done: None), client):
+        with pytest.raises(BadBotToken):
+            one.make(GET)
+
+    assert len(double.asked) == 1
+
+
+def test_what_it_gets_over_is_told_with_what_was_done(
+    double: Discord, client: DiscordClient
+) -> None:
+    double.on(POSTING, limited(0.5), BAD_GATEWAY, message("5"))
+    told: list[tuple[str, str]] = []
+
+    client.telling(lambda what, done: told.append((what, done))).make(POST)
+
+    refused, failed = told
+    assert refused[0].endswith("(429/0)")
+    assert refused[1] == "waits as long as it says, then asks again"
+    assert failed == (
+        "Discord gave POST /channels/{channel}/messages a 502 of no use",
+        "waited 1 s, then asked again",
+    )
+
+
 def test_a_webhooks_wrong_token_is_not_the_bots(
     double: Discord, client: DiscordClient, recordings: Path
 ) -> None:

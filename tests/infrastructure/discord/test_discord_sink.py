@@ -10,7 +10,7 @@ from builders import a_failure
 from contracts.deliver import DeliverContract
 from discord_bots import ADA, BEN, Stand, Turn, standing
 
-from turnkeeper.application.ports.sink import Sink, Spoken, TakesBackMany, Target
+from turnkeeper.application.ports.sink import Sink, Spoken, TakesBackMany, Target, TellsTroubles
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError, StoreUnavailable
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.finish import FallbackNotice
@@ -119,6 +119,19 @@ class TestAsTheBotInAThread(TestAsTheBot):
 
 class TestAsAPersonaInAThread(TestAsAPersona):
     is_in_thread = True
+
+
+def test_a_turn_is_told_of_what_its_sink_gets_over(stand: Stand, channel: str) -> None:
+    sink, told = DiscordSink(stand.bot), list[tuple[str, str]]()
+    assert isinstance(sink, TellsTroubles)
+    sink.tell_troubles(lambda what, done: told.append((what, done)))
+    turn = Turn(sink=sink, target=sink.prepare(stand.request(channel, persona=ADA)))
+    stand.double.break_with(FAULTS["the webhook is deleted mid-stream"])
+
+    for number in range(4):
+        turn.post(f"message {number}")
+
+    assert [done for _, done in told] == ["went on with a new webhook"]
 
 
 # ── who speaks ──────────────────────────────────────────────────────────────────────────────

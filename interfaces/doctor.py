@@ -15,7 +15,13 @@ from turnkeeper.interfaces.settings import PREFIX, Settings, variables
 # The server keeps these for its administrators.
 RESERVED_CONNECTIONS = 3
 MAX_NAMED = 5
-OF_THE_TESTS = ("TURNKEEPER_RECORDINGS", "TURNKEEPER_SOAK")
+OF_THE_TESTS = (
+    "TURNKEEPER_RECORDINGS",
+    "TURNKEEPER_SOAK",
+    "TURNKEEPER_BROWSER",
+    "TURNKEEPER_REQUIRE_BROWSER",
+    "TURNKEEPER_SCREENSHOTS",
+)
 
 
 @frozen

@@ -287,5 +287,7 @@ def test_that_role_is_told_which_login_forgets_old_turns(
     ) in said
     assert prune_as(database_url, tmp_path) == (
         0,
-        "forgotten: 0 turns, 1 journals of 1 entries, 0 quota units, 0 refusals\n",
+        "forgotten 0\n"
+        "forgotten: 0 turns, 1 journals of 1 entries, 0 messages in the ledger, 0 notices,"
+        " 0 quota units, 0 refusals\n",
     )

@@ -162,6 +162,8 @@ def test_the_rates_are_complete(engine: Engine) -> None:
 
 
 def test_the_rates_of_a_day_leave_the_turns_before_out(engine: Engine) -> None:
-    past = PostgresReports(engine).past(A_DAY_AGO)
+    between_two = datetime.now(UTC) - timedelta(days=1, minutes=5)
+
+    past = PostgresReports(engine).past(between_two)
 
     assert (past.calm, len(past.troubled)) == ((("model-1", 137),), 8)

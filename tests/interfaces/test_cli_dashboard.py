@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from kept_turns import keep
 from past_turns import rescued
 from sqlalchemy import Engine
+from stores_in_postgres import stores_in_postgres
 
 from turnkeeper.infrastructure.postgres.journal import PostgresJournal
 from turnkeeper.interfaces.cli.program import program
@@ -77,7 +79,8 @@ def test_a_token_that_is_too_short_is_refused_and_not_shown(
 def test_the_command_serves_until_it_is_ended(
     database: Engine, database_url: str, tmp_path: Path
 ) -> None:
-    PostgresJournal(database).record(rescued("saved"))
+    with stores_in_postgres(database) as stores:
+        keep(stores, rescued("saved"))
     place = ("--data-dir", str(tmp_path), "--database-url", database_url)
     main = "from turnkeeper.interfaces.cli import main; main()"
     serve = subprocess.Popen(

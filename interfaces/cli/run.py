@@ -1,12 +1,15 @@
 """One turn from the command line."""
 
+import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import click
 
+from turnkeeper.application.ports.runner import StillRunning
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.model import Model
@@ -15,6 +18,9 @@ from turnkeeper.domain.turn import Persona, TurnRequest, TurnResult
 from turnkeeper.interfaces.cli.installation import Installation
 from turnkeeper.interfaces.cli.owners import LOCAL, OWNER_ID, server_option
 from turnkeeper.interfaces.cli.present import json_option
+
+LOOK_S = 0.1
+"""How often it is looked whether an interrupt has come."""
 
 if TYPE_CHECKING:  # imported where it is used, so that help is there at once
     from turnkeeper.interfaces.turnkeeper import Turnkeeper
@@ -110,17 +116,41 @@ def _stopped_by_interrupt(
 ) -> TurnResult:
     """Run the turn; the first interrupt stops it as a user's stop does, the second breaks it off.
 
-    It runs beside this thread, since an interrupt could hit it anywhere.
+    It runs beside this thread, which hears of interrupts wherever they hit it.
     """
     from turnkeeper.infrastructure.threads import ThreadRunner
 
     runner = ThreadRunner()
-    try:
-        work = runner.start(lambda stop: turn(), "turn")
+    with _FirstInterrupt() as interrupt:
         try:
-            return work.result(None)
-        except KeyboardInterrupt:
-            keeper.stop(turn_id)
-        return work.result(None)
-    finally:
-        runner.close()
+            work, is_stopped = runner.start(lambda stop: turn(), "turn"), False
+            while True:
+                try:
+                    return work.result(LOOK_S)
+                except StillRunning:
+                    if interrupt.has_come and not is_stopped:
+                        is_stopped = keeper.stop(turn_id)  # False as long as it has not begun
+        finally:
+            runner.close()
+
+
+class _FirstInterrupt:
+    """Takes the first interrupt of a process, or its termination, as a sign; lets later ones be."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.has_come = False
+
+    def __enter__(self) -> "_FirstInterrupt":
+        self._before = [(one, signal.signal(one, self._heard)) for one in self.SIGNALS]
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for one, before in self._before:
+            signal.signal(one, before)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.has_come:
+            signal.default_int_handler(number, frame)
+        self.has_come = True

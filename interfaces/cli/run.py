@@ -135,7 +135,10 @@ def _stopped_by_interrupt(
 
 
 class _FirstInterrupt:
-    """Takes the first interrupt of a process, or its termination, as a sign; lets later ones be."""
+    """Takes the first interrupt of a process, or its termination, as a sign; lets later ones be.
+
+    What the process was told to ignore, it ignores.
+    """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -143,7 +146,8 @@ class _FirstInterrupt:
         self.has_come = False
 
     def __enter__(self) -> "_FirstInterrupt":
-        self._before = [(one, signal.signal(one, self._heard)) for one in self.SIGNALS]
+        heeded = [one for one in self.SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
+        self._before = [(one, signal.signal(one, self._heard)) for one in heeded]
         return self
 
     def __exit__(self, *_error: object) -> None:

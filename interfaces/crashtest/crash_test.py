@@ -13,7 +13,7 @@ from turnkeeper.interfaces.crashtest.row import Cell, Row
 from turnkeeper.interfaces.crashtest.score import Grade, Score
 
 AGAIN = 2
-"""How often a cell that was only late is run again, alone: a busy machine is no fault."""
+"""How often a cell that was late or timed out is run again, alone: a busy machine is no fault."""
 
 
 @frozen
@@ -23,7 +23,7 @@ class Profile:
     Attributes:
         speed: How many seconds of faults and limits pass in each second.
         at_once: How many cells are run beside each other.
-        retries: How often a cell that was only late is run again.
+        retries: How often a cell that was late or timed out, and not passed, is run again.
     """
 
     speed: float
@@ -61,7 +61,7 @@ def run_all(
         for queue, cell in zip(rows, cells, strict=True):
             row = queue.get()
             for _ in range(profile.retries):
-                if row.score.is_only_late:
+                if row.may_be_the_machines:
                     _await(works)
                     row = _row_of(cell)
             yield row

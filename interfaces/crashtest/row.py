@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.interfaces.crashtest.observed import Observed
 from turnkeeper.interfaces.crashtest.score import Score
@@ -37,3 +38,11 @@ class Row:
     dialect: str
     score: Score
     seen: Observed | None
+
+    @property
+    def may_be_the_machines(self) -> bool:
+        """Whether only a slow machine may be to blame: it was late, or something timed out."""
+        if self.score.counts_as_passed:
+            return False
+        timed_out = self.seen is not None and FailureKind.TIMEOUT in self.seen.caller.failures
+        return self.score.is_only_late or timed_out

@@ -104,6 +104,11 @@ def test_it_runs_twice_on_one_folder_and_leaves_no_process(passable_folder: Path
     assert servers_on(passable_folder) == []
 
 
+def hears_interrupts() -> None:
+    """As a program at a terminal does; one in the background inherits that it does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.postgres
 def test_an_interrupt_stops_the_turn_and_leaves_no_process(passable_folder: Path) -> None:
     with Wall() as wall:
@@ -116,7 +121,12 @@ def test_an_interrupt_stops_the_turn_and_leaves_no_process(passable_folder: Path
             "--data-dir", str(passable_folder), "run", "Hi", "--model", "openai:gpt", "--json"
         )
         with subprocess.Popen(
-            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, text=True
+            arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+            text=True,
+            preexec_fn=hears_interrupts,
         ) as running:
             wall.await_seen(1, timeout_s=LONG_S)
             running.send_signal(signal.SIGINT)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from threading import Event
 from typing import Any
 
@@ -38,6 +39,24 @@ class OneTurn:
 
 def run(keeper: Any, *signals: int) -> TurnResult:
     return _stopped_by_interrupt(keeper, "t1", lambda: keeper.turn(*signals))
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Interrupts are heard, as at a terminal, also where this process ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keeper = OneTurn()
+    keeper.stopped.set()
+
+    run(keeper, signal.SIGINT)
+
+    assert (keeper.asked, signal.getsignal(signal.SIGINT)) == ([], signal.SIG_IGN)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

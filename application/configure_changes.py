@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from turnkeeper.application.configure_endpoints import ConfigureEndpoints
 from turnkeeper.application.configure_models import merged, paired, sound, without_same
-from turnkeeper.application.configure_personal import primary_of
 from turnkeeper.application.portable import written
 from turnkeeper.domain.admission import CooldownRule
 from turnkeeper.domain.errors import SettingsError
@@ -130,11 +129,7 @@ class ConfigureChanges(ConfigureEndpoints):
         self, owner: Owner, chain: tuple[FallbackEntry, ...]
     ) -> ServerSettings | PersonalSettings:
         settings = replace(self.settings_of(owner), chain=merged(chain))
-        primary = (
-            settings.primary
-            if isinstance(settings, ServerSettings)
-            else primary_of(settings.text_route, owner)
-        )
+        primary = settings.primary
         if primary and without_same(primary, settings.chain) != settings.chain:
             raise SettingsError(
                 f"{written(primary)} is the primary model of {owner} and cannot be its own fallback"

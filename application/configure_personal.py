@@ -10,7 +10,7 @@ from turnkeeper.application.configure_models import (
 from turnkeeper.domain.errors import SettingsError
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.owner import Owner
-from turnkeeper.domain.plan import EndpointEntry, FallbackEntry, ModelEntry
+from turnkeeper.domain.plan import EndpointEntry, ModelEntry
 from turnkeeper.domain.settings import PersonalSettings, SavedProvider
 
 
@@ -55,7 +55,7 @@ class ConfigurePersonal(ConfigureModels):
             settings = self.personal(user_id)
             owner = Owner.user(user_id)
             chain = merged(self._entry(owner, text) for text in models)
-            primary = primary_of(settings.text_route, owner)
+            primary = settings.primary
             if primary and without_same(primary, chain) != chain:
                 raise SettingsError(
                     f"the model of user {user_id} cannot be its own fallback;"
@@ -84,17 +84,10 @@ class ConfigurePersonal(ConfigureModels):
 
     def _save_personal(self, settings: PersonalSettings) -> PersonalSettings:
         owner = Owner.user(settings.user_id)
-        primary = primary_of(settings.text_route, owner)
+        primary = settings.primary
         chain = without_same(primary, settings.chain) if primary else settings.chain
         self._ports.editor.save_personal(
             replace(settings, chain=chain), chain=tuple(reference_of(entry) for entry in chain)
         )
         self._ports.known.forget(owner)
         return self.personal(settings.user_id)
-
-
-def primary_of(row: SavedProvider | None, owner: Owner) -> FallbackEntry | None:
-    """What a user's row makes the lead of the user's turns, or None."""
-    if row is not None and row.endpoint is not None:
-        return EndpointEntry(endpoint=row.endpoint, owner=owner)
-    return ModelEntry(model=row.model) if row is not None and row.model is not None else None

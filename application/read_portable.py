@@ -10,7 +10,6 @@ from turnkeeper.application.configure_models import (
     sound_endpoint,
     without_same,
 )
-from turnkeeper.application.configure_personal import primary_of
 from turnkeeper.application.configure_prices import HIGHEST
 from turnkeeper.application.portable import (
     Portable,
@@ -126,8 +125,7 @@ class ReadPortable:
         settings = PersonalSettings(
             user_id=portable.user, providers=rows, server_fallback=portable.server_fallback
         )
-        primary = primary_of(settings.text_route, owner)
-        return replace(settings, chain=self._chain(owner, portable.fallbacks, primary))
+        return replace(settings, chain=self._chain(owner, portable.fallbacks, settings.primary))
 
     def _row(self, place: str, name: str, row: PortableRow) -> SavedProvider:
         model = self._model(f"{place}.model", row.model) if row.model is not None else None

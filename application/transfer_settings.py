@@ -2,7 +2,6 @@
 
 from turnkeeper.application.configure_changes import ConfigureChanges
 from turnkeeper.application.configure_models import reference_of
-from turnkeeper.application.configure_personal import primary_of
 from turnkeeper.application.portable import (
     Portable,
     counted,
@@ -162,12 +161,10 @@ def _whole(
 def _asked(settings: ServerSettings | PersonalSettings) -> set[str]:
     """The providers whose keys the owner's turns need."""
     entries: list[FallbackEntry] = list(settings.chain)
+    entries += [settings.primary] if settings.primary else []
     if isinstance(settings, ServerSettings):
-        entries += [settings.primary] if settings.primary else []
         pairs = (*settings.persona_models, *settings.channel_models)
         entries += [ModelEntry(model=model) for _, model in pairs]
-    elif (primary := primary_of(settings.text_route, Owner.user(settings.user_id))) is not None:
-        entries.append(primary)
     return {provider for entry in entries if (provider := _key_of(entry)) is not None}
 
 

@@ -17,7 +17,7 @@ from turnkeeper.domain.plan import (
     lead_with,
     pool,
 )
-from turnkeeper.domain.settings import PersonalSettings, SavedProvider, ServerSettings
+from turnkeeper.domain.settings import PersonalSettings, ServerSettings
 from turnkeeper.domain.turn import TurnRequest
 
 Below = Callable[[int], int]
@@ -64,11 +64,11 @@ def personal_attempts(
     request: TurnRequest, personal: PersonalSettings, override: FallbackEntry | None, below: Below
 ) -> tuple[Attempt, ...]:
     """The attempts on the user's own credentials."""
-    row = personal.text_route
+    row, primary = personal.text_route, personal.primary
     owner = Owner.user(personal.user_id)
-    if row is None:
+    if row is None or primary is None:
         return ()
-    members = pool(override or _personal_primary(row, owner), personal.chain)
+    members = pool(override or primary, personal.chain)
     led = _randomized(members, row.randomizer, below)
     return _numbered(led, Route.PERSONAL, owner, lambda provider: row.sampling)
 
@@ -110,13 +110,6 @@ def override_of(text: str | None, registered: Model | None) -> FallbackEntry | N
 def is_a_name(text: str) -> bool:
     """Whether a text can name a model at all."""
     return text.isprintable()
-
-
-def _personal_primary(row: SavedProvider, owner: Owner) -> FallbackEntry:
-    if row.endpoint is not None:
-        return EndpointEntry(endpoint=row.endpoint, owner=owner)
-    assert row.model is not None
-    return ModelEntry(model=row.model)
 
 
 def _server_primary(request: TurnRequest, server: ServerSettings) -> FallbackEntry:

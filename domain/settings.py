@@ -3,7 +3,8 @@
 from turnkeeper.domain.admission import CooldownRule, QuotaRule
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.model import Endpoint, Model, Sampling
-from turnkeeper.domain.plan import FallbackEntry
+from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.plan import EndpointEntry, FallbackEntry, ModelEntry
 from turnkeeper.domain.policy import ContentFilterPolicy
 
 
@@ -112,3 +113,11 @@ class PersonalSettings:
     def text_route(self) -> SavedProvider | None:
         """The row that pays for the user's turns, or None."""
         return next((row for row in self.providers if row.is_text_route), None)
+
+    @property
+    def primary(self) -> FallbackEntry | None:
+        """The model or endpoint that leads the user's turns, or None."""
+        row = self.text_route
+        if row is not None and row.endpoint is not None:
+            return EndpointEntry(endpoint=row.endpoint, owner=Owner.user(self.user_id))
+        return ModelEntry(model=row.model) if row is not None and row.model is not None else None

@@ -6,7 +6,6 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from turnkeeper.application.configure_models import merged, reference_of, without_same
-from turnkeeper.application.configure_personal import primary_of
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.domain.admission import CooldownRule, CooldownType, QuotaRule
 from turnkeeper.domain.model import Capabilities, Endpoint, Limits, Model, Sampling
@@ -168,7 +167,7 @@ def users(draw: st.DrawFn, owner: Owner) -> Wanted:
         user_id=owner.id, providers=rows, server_fallback=draw(st.booleans())
     )
     chain = merged(draw(st.lists(st.sampled_from(_entries(owner, there, places)), max_size=5)))
-    primary = primary_of(settings.text_route, owner)
+    primary = settings.primary
     if primary is not None:
         chain = without_same(primary, chain)
     return Wanted(settings=replace(settings, chain=chain), models=there, endpoints=places)

@@ -174,7 +174,8 @@ def _randomize(
 
 def show_models(settings: ServerSettings | PersonalSettings, as_json: bool) -> None:
     """Print an owner's models in the order in which they are tried."""
-    kind, owner_id, primary, is_random = _lead(settings)
+    kind, owner_id, is_random = _whose(settings)
+    primary = _name(settings.primary) if settings.primary else None
     chain = [_name(entry) for entry in settings.chain]
     if as_json:
         dump({kind: owner_id, "primary": primary, "fallbacks": chain, "randomizer": is_random})
@@ -186,22 +187,12 @@ def show_models(settings: ServerSettings | PersonalSettings, as_json: bool) -> N
     table((kind, owner_id), rows, empty="")
 
 
-def _lead(settings: ServerSettings | PersonalSettings) -> tuple[str, str, str | None, bool]:
-    """Kind and id of the owner, the primary model's name, and whether it is drawn."""
+def _whose(settings: ServerSettings | PersonalSettings) -> tuple[str, str, bool]:
+    """Kind and id of the owner, and whether a random model leads."""
     if isinstance(settings, ServerSettings):
-        primary = _name(settings.primary) if settings.primary else None
-        return "server", settings.server_id, primary, settings.randomizer
+        return "server", settings.server_id, settings.randomizer
     row = settings.text_route
-    if row is None:
-        return "user", settings.user_id, None, False
-    owner = Owner.user(settings.user_id)
-    lead: FallbackEntry
-    if row.endpoint is not None:
-        lead = EndpointEntry(endpoint=row.endpoint, owner=owner)
-    else:
-        assert row.model is not None  # as it is a text route
-        lead = ModelEntry(model=row.model)
-    return "user", settings.user_id, _name(lead), row.randomizer
+    return "user", settings.user_id, row is not None and row.randomizer
 
 
 def _name(entry: FallbackEntry) -> str:

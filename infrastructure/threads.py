@@ -8,8 +8,17 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
+from turnkeeper.application.ports.runner import (
+    Cancelled,
+    Look,
+    OwnWork,
+    Runner,
+    StillRunning,
+    Stop,
+    Work,
+)
 from turnkeeper.domain.errors import Closed
+from turnkeeper.infrastructure.lookout import Lookout
 
 T = TypeVar("T")
 
@@ -111,6 +120,52 @@ class ThreadWork(Work[T]):
         return True
 
 
+class LookedAfter(OwnWork[T]):
+    """Work that its caller does itself, while a lookout looks after it."""
+
+    _value: T
+
+    def __init__(
+        self, work: Callable[[Stop], T], look: Look, lookout: Lookout, first_look_s: float
+    ) -> None:
+        self.stop = ThreadStop()
+        self._work = work
+        self._look = look
+        self._lookout = lookout
+        self._first_look_s = first_look_s
+        self._error: Exception | None = None
+        self._done = False
+
+    @property
+    def done(self) -> bool:
+        return self._done
+
+    def run(self) -> None:
+        self._lookout.begin(self, self._looked, first_look_s=self._first_look_s)
+        try:
+            self._value = self._work(self.stop)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever asks for the result
+            self._error = error
+        finally:
+            self._done = True
+            self._lookout.end(self)
+
+    def result(self, timeout_s: float | None) -> T:
+        if not self._done:
+            raise StillRunning("the work is done by the one who asks for it")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def abandon(self, settle_s: float) -> bool:
+        if not self._done:
+            self.stop.set()
+        return self._done
+
+    def _looked(self) -> float:
+        return self._look(self.stop.set)
+
+
 _AnyWork = ThreadWork[Any]
 _Seat = SimpleQueue[_AnyWork | None]  # where a thread waits for its next work; None ends it
 
@@ -130,6 +185,7 @@ class ThreadRunner(Runner):
         self._idle: list[_Seat] = []
         self._works: set[_AnyWork] = set()
         self._closed = False
+        self._lookout = Lookout(_start_thread, idle_limit_s=idle_limit_s)
 
     @property
     def running(self) -> int:
@@ -148,7 +204,11 @@ class ThreadRunner(Runner):
             seat.put(started)
         return started
 
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> LookedAfter[T]:
+        return LookedAfter(work, look, self._lookout, first_look_s)
+
     def close(self) -> None:
+        self._lookout.close()
         with self._lock:
             self._closed = True
             works, seats, self._idle = list(self._works), self._idle, []
@@ -164,7 +224,7 @@ class ThreadRunner(Runner):
         seat = _Seat()
         seat.put(work)
         try:
-            threading.Thread(target=self._serve, args=(seat,), daemon=True).start()
+            _start_thread(lambda: self._serve(seat), "idle")
         except RuntimeError:  # the machine has no thread left
             self._works.discard(work)
             raise
@@ -197,3 +257,7 @@ class ThreadRunner(Runner):
                     self._idle.remove(seat)
                     return None
         return seat.get()  # it was taken at the last moment, so work is coming
+
+
+def _start_thread(work: Callable[[], None], name: str = "lookout") -> None:
+    threading.Thread(target=work, name=f"turnkeeper-{name}", daemon=True).start()

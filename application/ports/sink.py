@@ -128,6 +128,17 @@ class TakesBackMany(Protocol):
         ...
 
 
+class Prompt(Protocol):
+    """What a sink may offer beside `Deliver`: it waits for nothing.
+
+    Attributes:
+        is_prompt: Whether no post or edit waits for anything. Then the turn's own thread posts;
+            through any other sink, a thread does that can be left behind.
+    """
+
+    is_prompt: bool
+
+
 Tell = Callable[[str, str], None]
 """Takes in words what the trouble was, and what was done about it. Safe from several threads."""
 

@@ -140,6 +140,7 @@ class MemorySink(Sink):
         self._max_chars = max_chars
         self._trouble = trouble
         self._take_back_trouble = take_back_trouble
+        self.is_prompt = trouble is None
         self.prepared: list[TurnRequest] = []
         self.finalized: list[TurnResult] = []
         self.cleaned_up = 0

@@ -20,11 +20,11 @@ from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_tools import RunTools, Workbench
 from turnkeeper.application.stage import Stage
 from turnkeeper.application.tool_loop import Cues, Job, ToolLoop
-from turnkeeper.application.watch_invocation import Invocation, WatchInvocation, crashed
+from turnkeeper.application.watch_invocation import ABANDONED, Invocation, WatchInvocation, crashed
 from turnkeeper.domain.adjust import tokens_of
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.events import FirstProgress, InvocationStarted
+from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
@@ -163,7 +163,7 @@ class RunInvocation:
             invocation_no=invocation_no,
             cleared=cleared,
             held=partial(_Held, progress, self._clock),
-            beside=None if is_prompt or not heeds_stop else self._beside,
+            beside=None if is_prompt or not heeds_stop else partial(self._beside, stage),
         )
         changed = step.prepared
         for change in (*step.kept, step.adjust):
@@ -213,7 +213,7 @@ class RunInvocation:
             heeds_stop=heeds_stop,
         )
 
-    def _beside(self, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
+    def _beside(self, stage: Stage, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
         """Let a thread speak for the turn's own, which leaves it behind where it has to go on."""
         try:
             work = self._runner.start(lambda stop: speak(), "post")
@@ -224,6 +224,8 @@ class RunInvocation:
                 return work.result(LEAVE_S)
             except StillRunning:
                 if is_unwanted():
+                    cause = "a message is under way and nobody waits; it goes once it is there"
+                    stage.recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
                     raise Cancelled("the invocation was abandoned while it posted") from None
 
     def _rules_of(self, stage: Stage) -> TextRules:

@@ -228,7 +228,7 @@ class WatchInvocation:
         settled = self._settled(work, under_way, stage)
         if not settled:
             cause = "the stream was told to end and has not yet; it runs on, unheard"
-            stage.recorder.note(EffectFailed(effect="abandoned stream", cause=cause))
+            stage.recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
         return self._after_limit(work, under_way, stage, limit.phase, settled=settled)
 
     def _settled(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> bool:
@@ -302,6 +302,8 @@ class WatchInvocation:
         return crashed(self._so_far(under_way, TurnStatus.ERROR), error)
 
 
+ABANDONED = "abandoned stream"
+"""What the journal calls it when something of an invocation runs on without it."""
 LOOK_S = 0.5
 """How late a signal may be heard where the work does not heed it."""
 SHORTEST_S = 0.01

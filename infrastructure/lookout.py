@@ -4,14 +4,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock
+from typing import Generic, TypeVar
 
 LOOK_S = 0.5
 """The longest between two looks, so that whoever begins need not wake the thread for one."""
 
 LookNow = Callable[[], float]
+T = TypeVar("T")
 
 
-class Lookout:
+class Lookout(Generic[T]):
     """Calls what it is given, each when it asks for it. Safe to use from several threads.
 
     Args:
@@ -27,11 +29,16 @@ class Lookout:
         self._lock = Lock()  # guards whether a thread looks, and that it sees all that is there
         self._is_looking = False
         self._is_closed = False
-        self._looks: dict[object, LookNow] = {}
+        self._looks: dict[T, LookNow] = {}
         self._next_at_s = 0.0
         self._nudge = Event()
 
-    def begin(self, ticket: object, look: LookNow, *, first_look_s: float) -> None:
+    @property
+    def tickets(self) -> tuple[T, ...]:
+        """What is looked after now."""
+        return tuple(self._looks.copy())
+
+    def begin(self, ticket: T, look: LookNow, *, first_look_s: float) -> None:
         """Look after something until `end`; `look` says in how many seconds to look again.
 
         Raises:
@@ -43,7 +50,7 @@ class Lookout:
         elif first_look_s < LOOK_S and time.monotonic() + first_look_s < self._next_at_s:
             self._nudge.set()
 
-    def end(self, ticket: object) -> None:
+    def end(self, ticket: T) -> None:
         """Look after it no longer; one look may be under way."""
         self._looks.pop(ticket, None)
 

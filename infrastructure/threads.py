@@ -126,7 +126,11 @@ class LookedAfter(OwnWork[T]):
     _value: T
 
     def __init__(
-        self, work: Callable[[Stop], T], look: Look, lookout: Lookout, first_look_s: float
+        self,
+        work: Callable[[Stop], T],
+        look: Look,
+        lookout: "Lookout[LookedAfter[Any]]",
+        first_look_s: float,
     ) -> None:
         self.stop = ThreadStop()
         self._work = work
@@ -185,11 +189,11 @@ class ThreadRunner(Runner):
         self._idle: list[_Seat] = []
         self._works: set[_AnyWork] = set()
         self._closed = False
-        self._lookout = Lookout(_start_thread, idle_limit_s=idle_limit_s)
+        self._lookout: Lookout[LookedAfter[Any]] = Lookout(_start_thread, idle_limit_s=idle_limit_s)
 
     @property
     def running(self) -> int:
-        return len(self._works)
+        return len(self._works) + len(self._lookout.tickets)
 
     def start(self, work: Callable[[Stop], T], name: str) -> ThreadWork[T]:
         started = ThreadWork(work, name)
@@ -205,6 +209,8 @@ class ThreadRunner(Runner):
         return started
 
     def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> LookedAfter[T]:
+        if self._closed:
+            raise Closed("work was not begun: the runner was closed")
         return LookedAfter(work, look, self._lookout, first_look_s)
 
     def close(self) -> None:
@@ -216,6 +222,8 @@ class ThreadRunner(Runner):
             seat.put(None)
         for work in works:
             work.stop.set()
+        for own in self._lookout.tickets:
+            own.stop.set()
         until_s = time.monotonic() + self._settle_s
         for work in works:
             work.abandon(max(0.0, until_s - time.monotonic()))

@@ -117,6 +117,9 @@ class Runner(Protocol):
             work: Called with what asks it to stop.
             look: Called while the work runs, now and then.
             first_look_s: When it is called first; it may be sooner.
+
+        Raises:
+            Closed: The runner was closed.
         """
         ...
 

@@ -129,14 +129,16 @@ class TakesBackMany(Protocol):
 
 
 class Prompt(Protocol):
-    """What a sink may offer beside `Deliver`: it waits for nothing.
+    """What a sink may offer beside `Deliver`: it waits for nothing."""
 
-    Attributes:
-        is_prompt: Whether no post or edit waits for anything. Then the turn's own thread posts;
-            through any other sink, a thread does that can be left behind.
-    """
+    @property
+    def is_prompt(self) -> bool:
+        """Whether no post or edit waits for anything.
 
-    is_prompt: bool
+        Then the turn's own thread posts; through any other sink, a thread does that can be left
+        behind.
+        """
+        ...
 
 
 Tell = Callable[[str, str], None]

@@ -140,7 +140,6 @@ class MemorySink(Sink):
         self._max_chars = max_chars
         self._trouble = trouble
         self._take_back_trouble = take_back_trouble
-        self.is_prompt = trouble is None
         self.prepared: list[TurnRequest] = []
         self.finalized: list[TurnResult] = []
         self.cleaned_up = 0
@@ -151,6 +150,10 @@ class MemorySink(Sink):
     @property
     def can_take_back(self) -> bool:
         return self._can_take_back
+
+    @property
+    def is_prompt(self) -> bool:
+        return self._trouble is None
 
     def prepare(self, request: TurnRequest) -> Target:
         self.prepared.append(request)

@@ -186,16 +186,16 @@ class RunInvocation:
             ran=_start_of(step),
             policy=self._tool_policy,
         )
-        tools = RunTools(
-            bench=self._bench,
-            stage=stage,
-            outlet=outlet,
-            deadline=deadline,
-            known=step.tool_results,
-        )
         loop = ToolLoop(
             job=job,
-            tools=tools,
+            tools=partial(
+                RunTools,
+                bench=self._bench,
+                stage=stage,
+                outlet=outlet,
+                deadline=deadline,
+                known=step.tool_results,
+            ),
             delivery=delivery,
             progress=progress,
             clock=self._clock,
@@ -288,9 +288,8 @@ class _Held:
 
 def _discreet(outcome: Outcome, step: Step) -> Outcome:
     """The outcome without what its failure repeats of the conversation."""
-    if not any(result.failure for result in outcome.ran.stream_results) and not isinstance(
-        outcome, Failed | TimedOut | Crashed
-    ):
+    has_failed = isinstance(outcome, Failed | TimedOut | Crashed)
+    if not has_failed and not any([result.failure for result in outcome.ran.stream_results]):
         return outcome
     conversation = step.prepared.conversation
     results = tuple(

@@ -138,9 +138,9 @@ class WatchInvocation:
 
         A provider is told how much time it has, and may be the first to see that it is over.
         """
-        signal = _heard(under_way, stage)
         if not isinstance(outcome, Failed):
             return outcome
+        signal = _heard(under_way, stage)
         if signal is not None:
             return self._stopped(under_way, signal)
         limit = self._next_limit(under_way, stage)

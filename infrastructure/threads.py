@@ -30,29 +30,26 @@ class ThreadStop(Stop):
     registers stores first and then looks at the mark, so that one of the two runs each wake.
     """
 
-    def __init__(self) -> None:
-        self._is_set = False
-        self._wakes: dict[object, Callable[[], None]] = {}
+    is_set = False  # no property, as it is looked at with each word that comes
 
-    @property
-    def is_set(self) -> bool:
-        return self._is_set
+    def __init__(self) -> None:
+        self._wakes: dict[object, Callable[[], None]] = {}
 
     def set(self) -> None:
         """Ask the work to stop and wake what blocks it; a second time does nothing."""
-        self._is_set = True
+        self.is_set = True
         while self._wakes:
             with suppress(KeyError):  # another thread took the last one
                 _wake(self._wakes.popitem()[1])
 
     def check(self) -> None:
-        if self._is_set:
+        if self.is_set:
             raise Cancelled("the work was asked to stop")
 
     def on_stop(self, wake: Callable[[], None]) -> Callable[[], None]:
         ticket = object()
         self._wakes[ticket] = wake
-        if self._is_set:
+        if self.is_set:
             self.set()
         return lambda: self._forget(ticket)
 

@@ -38,6 +38,26 @@ class Lookout(Generic[T]):
         """What is looked after now."""
         return tuple(self._looks.copy())
 
+    def open(self) -> None:
+        """Have a thread that looks.
+
+        Raises:
+            RuntimeError: The machine has no thread left.
+        """
+        if not self._is_looking:
+            self._begin_to_look()
+
+    def _begin_to_look(self) -> None:
+        with self._lock:
+            if self._is_looking:
+                return
+            self._is_looking = True
+        try:
+            self._start_thread(self._work)
+        except BaseException:
+            self._is_looking = False
+            raise
+
     def begin(self, ticket: T, look: LookNow, *, first_look_s: float) -> None:
         """Look after something until `end`; `look` says in how many seconds to look again.
 
@@ -45,9 +65,8 @@ class Lookout(Generic[T]):
             RuntimeError: The machine has no thread left.
         """
         self._looks[ticket] = look
-        if not self._is_looking:
-            self._look_out()
-        elif first_look_s < LOOK_S and time.monotonic() + first_look_s < self._next_at_s:
+        self.open()
+        if first_look_s < LOOK_S and time.monotonic() + first_look_s < self._next_at_s:
             self._nudge.set()
 
     def end(self, ticket: T) -> None:
@@ -59,17 +78,6 @@ class Lookout(Generic[T]):
         with self._lock:
             self._is_closed = True
         self._nudge.set()
-
-    def _look_out(self) -> None:
-        with self._lock:
-            if self._is_looking:
-                return
-            self._is_looking = True
-        try:
-            self._start_thread(self._work)
-        except BaseException:
-            self._is_looking = False
-            raise
 
     def _work(self) -> None:
         idle_since_s = time.monotonic()

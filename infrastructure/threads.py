@@ -142,8 +142,8 @@ class LookedAfter(OwnWork[T]):
         return self._done
 
     def run(self) -> None:
-        self._lookout.begin(self, self._looked, first_look_s=self._first_look_s)
         try:
+            self._lookout.begin(self, self._looked, first_look_s=self._first_look_s)
             self._value = self._work(self.stop)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever asks for the result
             self._error = error
@@ -208,6 +208,7 @@ class ThreadRunner(Runner):
     def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> LookedAfter[T]:
         if self._closed:
             raise Closed("work was not begun: the runner was closed")
+        self._lookout.open()
         return LookedAfter(work, look, self._lookout, first_look_s)
 
     def close(self) -> None:

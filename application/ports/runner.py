@@ -120,6 +120,7 @@ class Runner(Protocol):
 
         Raises:
             Closed: The runner was closed.
+            RuntimeError: The machine has no thread left for whoever looks.
         """
         ...
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 from threading import Event, Lock
 from typing import Generic, TypeVar
 
@@ -30,7 +31,7 @@ class Lookout(Generic[T]):
         self._is_looking = False
         self._is_closed = False
         self._looks: dict[T, LookNow] = {}
-        self._next_at_s = 0.0
+        self._next_at_s = inf
         self._nudge = Event()
 
     @property
@@ -83,6 +84,7 @@ class Lookout(Generic[T]):
         idle_since_s = time.monotonic()
         while True:
             self._nudge.clear()
+            self._next_at_s = inf  # whoever begins now may have come too late for this look
             wait_s = self._look()
             now_s = time.monotonic()
             if self._looks:
@@ -101,8 +103,10 @@ class Lookout(Generic[T]):
         return max(0.0, wait_s)
 
     def _ends(self, idle_s: float) -> bool:
+        if idle_s < self._idle_limit_s and not self._is_closed:
+            return False
         with self._lock:
-            if self._looks or (idle_s < self._idle_limit_s and not self._is_closed):
-                return False
+            # Whoever begins stores first and then looks at this, so one of the two is seen.
             self._is_looking = False
-            return True
+            self._is_looking = bool(self._looks)
+            return not self._is_looking

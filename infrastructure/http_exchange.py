@@ -14,7 +14,6 @@ from urllib3.exceptions import ClosedPoolError
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_head import Head, head_from
-from turnkeeper.infrastructure.http_source import Source
 from turnkeeper.infrastructure.wire import WIRE, Wire
 from turnkeeper.infrastructure.wired_connections import WiredConnection
 
@@ -50,11 +49,9 @@ class Exchange:
         source: Its body, as it was sent.
     """
 
-    def __init__(
-        self, head: Head, source: Source, pool: HTTPConnectionPool, connection: WiredConnection
-    ) -> None:
+    def __init__(self, head: Head, pool: HTTPConnectionPool, connection: WiredConnection) -> None:
         self.head = head
-        self.source = source
+        self.source = connection.source
         self._pool = pool
         self._connection = connection
 
@@ -88,15 +85,14 @@ def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
         try:
             _connect(connection, request)
             _send(connection, request)
-            source = Source(connection.sock)
-            head = head_from(source, request.verb)
+            head = head_from(connection.source, request.verb)
         except BaseException:
             connection.close()
             request.pool._put_conn(connection)
             raise
     finally:
         WIRE.reset(token)
-    return Exchange(head, source, request.pool, connection)
+    return Exchange(head, request.pool, connection)
 
 
 def _connection(pool: HTTPConnectionPool) -> WiredConnection:
@@ -120,10 +116,10 @@ def _connect(connection: WiredConnection, request: RoutedRequest) -> None:
 def _send(connection: WiredConnection, request: RoutedRequest) -> None:
     try:
         if len(request.body) <= _SMALL_BODY_BYTES:
-            connection.sock.sendall(request.head + request.body)
+            connection.timed.send(request.head + request.body)
         else:
-            connection.sock.sendall(request.head)
-            connection.sock.sendall(request.body)
+            connection.timed.send(request.head)
+            connection.timed.send(request.body)
     except OSError as error:
         if error.errno not in _MAY_HAVE_REPLIED:
             raise

@@ -117,7 +117,8 @@ class HttpStream:
         until_s = time.monotonic() + timeout_s
         left_s = timeout_s
         while limit_bytes > 0:
-            self._wire.limit_reads(left_s)
+            if self._is_open:  # else another call may use the connection already
+                self._exchange.source.limit_next(left_s)
             piece = next(self._pieces, None)
             if piece is None:
                 return

@@ -7,12 +7,21 @@ from contextlib import nullcontext
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from turnkeeper.infrastructure.http_source import Source
+from turnkeeper.infrastructure.timed_socket import TimedSocket
 from turnkeeper.infrastructure.wire import WIRE, Wire
 
 
 class WiredConnection(HTTPConnection):
-    """A plain connection. While a request uses it, its socket is held by the request's wire."""
+    """A plain connection. While a request uses it, its socket is held by the request's wire.
 
+    Attributes:
+        timed: Its socket, once it is connected.
+        source: What comes from it.
+    """
+
+    timed: TimedSocket
+    source: Source
     _wire: Wire | None = None
     _rests_since_s = 0.0
 
@@ -26,15 +35,17 @@ class WiredConnection(HTTPConnection):
         return rested_s < WIRE.get().idle_limit_s and super().is_connected
 
     def connect(self) -> None:
-        self._wire = wire = WIRE.get()
+        self._wire = WIRE.get()
         super().connect()
-        # TLS inside of a proxy's TLS is no socket but has one.
-        wire.connected(getattr(self.sock, "socket", self.sock))
+        self.timed = TimedSocket(self.sock)
+        self.source = Source(self.timed)
+        self.hold()
 
     def hold(self) -> None:
         """Put it on the wire of a further request."""
         self._wire = wire = WIRE.get()
-        wire.connected(getattr(self.sock, "socket", self.sock))
+        wire.connected(self.timed.plain)
+        self.source.limit_each(wire.read_timeout_s)
 
     def rest(self) -> None:
         """Note that nobody uses it from now on."""

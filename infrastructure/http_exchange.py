@@ -7,15 +7,11 @@ for it, most of it for checks of headers that were checked already.
 
 import errno
 from dataclasses import field
-from typing import cast
-
-from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import ClosedPoolError
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_head import Head, head_from
 from turnkeeper.infrastructure.wire import WIRE, Wire
-from turnkeeper.infrastructure.wired_connections import WiredConnection
+from turnkeeper.infrastructure.wired_connections import WiredConnection, WiredPool
 
 _SMALL_BODY_BYTES = 65_536
 # The other side may have replied, and then closed without reading all.
@@ -37,7 +33,7 @@ class RoutedRequest:
     verb: str
     head: bytes = field(repr=False)  # it holds the key
     body: bytes = field(repr=False)
-    pool: HTTPConnectionPool
+    pool: WiredPool
     is_tunnelled: bool
 
 
@@ -49,7 +45,7 @@ class Exchange:
         source: Its body, as it was sent.
     """
 
-    def __init__(self, head: Head, pool: HTTPConnectionPool, connection: WiredConnection) -> None:
+    def __init__(self, head: Head, pool: WiredPool, connection: WiredConnection) -> None:
         self.head = head
         self.source = connection.source
         self._pool = pool
@@ -63,10 +59,9 @@ class Exchange:
         """
         is_kept = is_complete and not self.head.is_last and self.source.is_empty
         if is_kept:
-            self._connection.rest()
+            self._pool.resting.put(self._connection)
         else:
             self._connection.close()
-        self._pool._put_conn(self._connection)
         return is_kept
 
 
@@ -79,38 +74,26 @@ def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
         urllib3.exceptions.HTTPError: There is no connection.
     """
     wire.check()
-    token = WIRE.set(wire)
+    connection = request.pool.take(wire.idle_limit_s)
     try:
-        connection = _connection(request.pool)
-        try:
-            _connect(connection, request)
-            _send(connection, request)
-            head = head_from(connection.source, request.verb)
-        except BaseException:
-            connection.close()
-            request.pool._put_conn(connection)
-            raise
-    finally:
-        WIRE.reset(token)
+        if connection.is_closed:
+            _connect(connection, request, wire)
+        else:
+            connection.hold(wire)
+        _send(connection, request)
+        head = head_from(connection.source, request.verb)
+    except BaseException:
+        connection.close()
+        raise
     return Exchange(head, request.pool, connection)
 
 
-def _connection(pool: HTTPConnectionPool) -> WiredConnection:
+def _connect(connection: WiredConnection, request: RoutedRequest, wire: Wire) -> None:
+    token = WIRE.set(wire)
     try:
-        return cast(WiredConnection, pool._get_conn())
-    except ClosedPoolError as error:
-        raise ConnectionError("the client was closed") from error
-
-
-def _connect(connection: WiredConnection, request: RoutedRequest) -> None:
-    if not connection.is_closed:
-        connection.hold()
-        return
-    if request.is_tunnelled:
-        request.pool._prepare_proxy(connection)
-    if connection.is_closed:
-        connection.connect()
-    request.pool._validate_conn(connection)  # warns of TLS that checks nothing
+        request.pool.connect(connection, is_tunnelled=request.is_tunnelled)
+    finally:
+        WIRE.reset(token)
 
 
 def _send(connection: WiredConnection, request: RoutedRequest) -> None:

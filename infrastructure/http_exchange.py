@@ -6,35 +6,16 @@ for it, most of it for checks of headers that were checked already.
 """
 
 import errno
-from dataclasses import field
 
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.infrastructure.http_adapter import Route
 from turnkeeper.infrastructure.http_head import Head, head_from
+from turnkeeper.infrastructure.timed_socket import TimedSocket
 from turnkeeper.infrastructure.wire import WIRE, Wire
-from turnkeeper.infrastructure.wired_connections import WiredConnection, WiredPool
+from turnkeeper.infrastructure.wired_connections import Resting, WiredConnection
 
 _SMALL_BODY_BYTES = 65_536
 # The other side may have replied, and then closed without reading all.
 _MAY_HAVE_REPLIED = frozenset({errno.EPIPE, errno.ECONNRESET})
-
-
-@frozen
-class RoutedRequest:
-    """What is sent, and on which connections.
-
-    Attributes:
-        verb: As in its first line.
-        head: Up to and with the blank line.
-        body: What follows.
-        pool: The connections that lead there.
-        is_tunnelled: Whether a proxy has to be asked for a way through it first.
-    """
-
-    verb: str
-    head: bytes = field(repr=False)  # it holds the key
-    body: bytes = field(repr=False)
-    pool: WiredPool
-    is_tunnelled: bool
 
 
 class Exchange:
@@ -45,11 +26,11 @@ class Exchange:
         source: Its body, as it was sent.
     """
 
-    def __init__(self, head: Head, pool: WiredPool, connection: WiredConnection) -> None:
+    def __init__(self, head: Head, connection: WiredConnection, resting: Resting) -> None:
         self.head = head
         self.source = connection.source
-        self._pool = pool
         self._connection = connection
+        self._resting = resting
 
     def release(self, *, is_complete: bool) -> bool:
         """Give the connection back, and say whether it can be used again.
@@ -59,14 +40,21 @@ class Exchange:
         """
         is_kept = is_complete and not self.head.is_last and self.source.is_empty
         if is_kept:
-            self._pool.resting.put(self._connection)
+            self._resting.put(self._connection)
         else:
             self._connection.close()
         return is_kept
 
 
-def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
-    """Send the request and return its reply once its head is there.
+def exchanged(verb: str, route: Route, head: bytes, body: bytes, wire: Wire) -> Exchange:
+    """Send a request and return its reply once its head is there.
+
+    Args:
+        verb: As in its first line.
+        route: Where it goes.
+        head: Up to and with the blank line.
+        body: What follows.
+        wire: What the connection is held by meanwhile.
 
     Raises:
         OSError: It cannot be sent, or nothing came.
@@ -74,35 +62,35 @@ def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
         urllib3.exceptions.HTTPError: There is no connection.
     """
     wire.check()
-    connection = request.pool.take(wire.idle_limit_s)
+    connection = route.pool.take(wire.idle_limit_s)
     try:
         if connection.is_closed:
-            _connect(connection, request, wire)
+            _connect(connection, route, wire)
         else:
             connection.hold(wire)
-        _send(connection, request)
-        head = head_from(connection.source, request.verb)
+        _send(connection.timed, head, body)
+        reply = head_from(connection.source, verb)
     except BaseException:
         connection.close()
         raise
-    return Exchange(head, request.pool, connection)
+    return Exchange(reply, connection, route.pool.resting)
 
 
-def _connect(connection: WiredConnection, request: RoutedRequest, wire: Wire) -> None:
+def _connect(connection: WiredConnection, route: Route, wire: Wire) -> None:
     token = WIRE.set(wire)
     try:
-        request.pool.connect(connection, is_tunnelled=request.is_tunnelled)
+        route.pool.connect(connection, is_tunnelled=route.is_tunnelled)
     finally:
         WIRE.reset(token)
 
 
-def _send(connection: WiredConnection, request: RoutedRequest) -> None:
+def _send(sock: TimedSocket, head: bytes, body: bytes) -> None:
     try:
-        if len(request.body) <= _SMALL_BODY_BYTES:
-            connection.timed.send(request.head + request.body)
+        if len(body) <= _SMALL_BODY_BYTES:
+            sock.send(head + body)
         else:
-            connection.timed.send(request.head)
-            connection.timed.send(request.body)
+            sock.send(head)
+            sock.send(body)
     except OSError as error:
         if error.errno not in _MAY_HAVE_REPLIED:
             raise

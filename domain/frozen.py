@@ -39,15 +39,25 @@ def frozen(
 ) -> type[T] | Callable[[type[T]], type[T]]:
     """Declare a class of values, whose fields are given by name unless it says otherwise.
 
-    It has no parent and no children, and whoever makes one gives all of its fields.
+    It has no children, and whoever makes one gives all of its fields. A parent may only have
+    slots, for `keep`.
     """
     if kind is None:
         return lambda one: _declared(one, kw_only)
     return _declared(kind, kw_only)
 
 
+def keep(value: object, slot: str, known: T) -> T:
+    """Keep with a value what follows from it, in a slot of its class's parent, and return it.
+
+    It is no field: not given, compared, shown, copied or pickled. Threads may keep the same twice.
+    """
+    object.__setattr__(value, slot, known)
+    return known
+
+
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
-    if kind.__bases__ != (object,):
+    if not all(map(_only_has_slots, kind.__bases__)):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
     if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
@@ -64,6 +74,11 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if made.__repr__ is object.__repr__:
         made.__repr__ = _shown
     return made  # type: ignore[no-any-return]
+
+
+def _only_has_slots(parent: type) -> bool:
+    own = vars(parent)
+    return parent is object or ("__slots__" in own and "__dataclass_fields__" not in own)
 
 
 class _Called:
@@ -142,7 +157,7 @@ def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
 def _compile(kind: Any) -> None:
     """Give a class the functions that name its fields."""
     known = fields(kind)
-    _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
+    _OPEN[kind] = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
     defaults = {f"_default_{one.name}": one.default for one in known}
     factories = {f"_factory_{one.name}": one.default_factory for one in known}
     names = _built(_source(known, _check_of(kind)), kind, {**defaults, **factories})

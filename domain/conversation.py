@@ -1,9 +1,12 @@
 """The conversation that a model is asked to go on with."""
 
+from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
+from itertools import compress
 
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.frozen import frozen, keep
+from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, odd
 
 
 class Role(Enum):
@@ -119,8 +122,16 @@ class MediaDescriptor:
     in_window: bool = True
 
 
+class _OfItem:
+    """What follows from an item: kept with it, as most are looked at again and again."""
+
+    __slots__ = ("_kind", "_tokens")
+    _kind: int
+    _tokens: int
+
+
 @frozen
-class Item:
+class Item(_OfItem):
     """One thing said.
 
     Attributes:
@@ -145,10 +156,38 @@ class Item:
             return part.text
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
+    @property
+    def kind(self) -> int:
+        """What it is at a glance: its byte in an outline."""
+        try:
+            return self._kind
+        except AttributeError:
+            return keep(self, "_kind", _kind_of(self))
+
     @classmethod
     def said(cls, role: Role, text: str, tag: Tag | None = Tag.HISTORY) -> "Item":
         """An item of one text."""
         return cls(role=role, parts=(TextPart(text=text),), tag=tag)
+
+
+# Looking up an enum's member takes as long as a call.
+_ROLES = {"system": SYSTEM, "user": USER, "model": MODEL, "tool": TOOL}
+_HISTORY, _MEDIA_NOTICE = Tag.HISTORY, Tag.MEDIA_NOTICE
+_SCHEMAS, _NUDGE = Tag.TOOL_SCHEMAS, Tag.TOOL_NUDGE
+_AS_HISTORY = {SYSTEM: 0, USER: MAY_GO | ASKS, MODEL: MAY_GO, TOOL: MAY_GO}
+
+
+def _kind_of(item: Item) -> int:
+    role, tag, parts = _ROLES[item.role._value_], item.tag, item.parts
+    kind = role
+    if tag is _HISTORY:
+        kind |= _AS_HISTORY[role]
+    elif tag is _MEDIA_NOTICE:
+        kind |= MAY_GO
+    is_text = len(parts) == 1 and type(parts[0]) is TextPart and parts[0].text
+    if not is_text or item.media or role == TOOL or tag is _SCHEMAS or tag is _NUDGE:
+        kind |= ODD
+    return kind
 
 
 @frozen
@@ -166,8 +205,15 @@ class ToolSpec:
     schema_json: str = '{"type":"object","properties":{}}'
 
 
+class _OfConversation:
+    """What follows from a conversation: all steps of a turn, and all its attempts, ask for it."""
+
+    __slots__ = ("_outline",)
+    _outline: bytes
+
+
 @frozen
-class Conversation:
+class Conversation(_OfConversation):
     """The items of a turn and the tools that go with them."""
 
     items: tuple[Item, ...] = ()
@@ -178,3 +224,48 @@ class Conversation:
         """A conversation of one prompt, and a system text if there is one."""
         before = (Item.said(Role.SYSTEM, system, None),) if system else ()
         return cls(items=(*before, Item.said(Role.USER, prompt)))
+
+    @property
+    def outline(self) -> bytes:
+        """What its items are at a glance, a byte each; see `turnkeeper.domain.outline`."""
+        try:
+            return self._outline
+        except AttributeError:
+            return keep(self, "_outline", _outline_of(self.items))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all its items are texts that somebody said, and none is empty or scaffolding."""
+        return self.outline.isascii()  # as the odd bit is the eighth
+
+    @property
+    def odd(self) -> tuple[Item, ...]:
+        """Its items that are something else."""
+        if self.is_plain:
+            return ()
+        return tuple(compress(self.items, odd(self.outline)))
+
+    def tokens(self, estimate: Callable[[Item], int]) -> list[int]:
+        """About how many tokens each item is.
+
+        Args:
+            estimate: Says it of an item, whose text alone it goes by: that is done once.
+        """
+        try:
+            return [item._tokens for item in self.items]
+        except AttributeError:  # some are new
+            return [_tokens_of(item, estimate) for item in self.items]
+
+
+def _outline_of(items: tuple[Item, ...]) -> bytes:
+    try:
+        return bytes([item._kind for item in items])
+    except AttributeError:  # some are new
+        return bytes([item.kind for item in items])
+
+
+def _tokens_of(item: Item, estimate: Callable[[Item], int]) -> int:
+    try:
+        return item._tokens
+    except AttributeError:
+        return keep(item, "_tokens", estimate(item))

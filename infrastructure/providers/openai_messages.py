@@ -24,8 +24,8 @@ from turnkeeper.infrastructure.providers.dialects import Dialect
 
 Message = dict[str, Any]
 
-_TOOL = Role.TOOL  # looking it up takes as long as a call
-_WORDS = {"system": "system", "user": "user", "model": "assistant"}
+_WORDS = ("system", "user", "assistant", "tool") * 4
+"""Who says an item, by what it is at a glance if it is plain."""
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENING = "(the conversation begins)"
 _GO_ON = "Go on from exactly this beginning of your answer, without repeating it: "
@@ -33,15 +33,7 @@ _GO_ON = "Go on from exactly this beginning of your answer, without repeating it
 
 def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     """The messages of a call, with the beginning of the answer as the last one if there is one."""
-    messages: list[Message] = []
-    for item in call.conversation.items:
-        parts = item.parts
-        if len(parts) == 1 and type(parts[0]) is TextPart and item.role is not _TOOL:
-            # Most are, and a long history costs a quarter so.
-            if text := parts[0].text:
-                messages.append({"role": _WORDS[item.role._value_], "content": text})
-        else:
-            messages.extend(_messages(item, call, dialect))
+    messages = _history(call, dialect)
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
     if call.prefill and not goes_on:
         messages.append({"role": "user", "content": f"[{_GO_ON}{call.prefill}]"})
@@ -50,6 +42,16 @@ def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     if goes_on:
         messages.append(_prefix(call.prefill, dialect))
     return messages
+
+
+def _history(call: ChatCall, dialect: Dialect) -> list[Message]:
+    told = call.conversation
+    if told.is_plain:  # as most are, and a long one costs a third so
+        return [
+            {"role": _WORDS[kind], "content": item.parts[0].text}  # type: ignore[union-attr]
+            for kind, item in zip(told.outline, told.items, strict=True)
+        ]
+    return [message for item in told.items for message in _messages(item, call, dialect)]
 
 
 def _messages(item: Item, call: ChatCall, dialect: Dialect) -> Iterator[Message]:

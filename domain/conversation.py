@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
 from itertools import compress
+from typing import Any
 
 from turnkeeper.domain.frozen import frozen, keep
 from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, odd
@@ -126,8 +127,8 @@ class _OfItem:
     """What follows from an item: kept with it, as most are looked at again and again."""
 
     __slots__ = ("_kind", "_tokens")
-    _kind: int
-    _tokens: int
+    _kind: Any  # its byte in an outline; None until it is asked for, as below
+    _tokens: Any  # about how many it is
 
 
 @frozen
@@ -155,14 +156,6 @@ class Item(_OfItem):
         if len(parts) == 1 and type(part := parts[0]) is TextPart:  # as most items are
             return part.text
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
-
-    @property
-    def kind(self) -> int:
-        """What it is at a glance: its byte in an outline."""
-        try:
-            return self._kind
-        except AttributeError:
-            return keep(self, "_kind", _kind_of(self))
 
     @classmethod
     def said(cls, role: Role, text: str, tag: Tag | None = Tag.HISTORY) -> "Item":
@@ -209,7 +202,7 @@ class _OfConversation:
     """What follows from a conversation: all steps of a turn, and all its attempts, ask for it."""
 
     __slots__ = ("_outline",)
-    _outline: bytes
+    _outline: Any
 
 
 @frozen
@@ -228,10 +221,9 @@ class Conversation(_OfConversation):
     @property
     def outline(self) -> bytes:
         """What its items are at a glance, a byte each; see `turnkeeper.domain.outline`."""
-        try:
-            return self._outline
-        except AttributeError:
-            return keep(self, "_outline", _outline_of(self.items))
+        if self._outline is None:
+            keep((self,), "_outline", (_outline_of(self.items),))
+        return self._outline  # type: ignore[no-any-return]
 
     @property
     def is_plain(self) -> bool:
@@ -251,21 +243,18 @@ class Conversation(_OfConversation):
         Args:
             estimate: Says it of an item, whose text alone it goes by: that is done once.
         """
-        try:
-            return [item._tokens for item in self.items]
-        except AttributeError:  # some are new
-            return [_tokens_of(item, estimate) for item in self.items]
+        tokens = [item._tokens for item in self.items]
+        if None not in tokens:
+            return tokens
+        new = [item for item in self.items if item._tokens is None]
+        keep(new, "_tokens", map(estimate, new))
+        return [item._tokens for item in self.items]
 
 
 def _outline_of(items: tuple[Item, ...]) -> bytes:
-    try:
-        return bytes([item._kind for item in items])
-    except AttributeError:  # some are new
-        return bytes([item.kind for item in items])
-
-
-def _tokens_of(item: Item, estimate: Callable[[Item], int]) -> int:
-    try:
-        return item._tokens
-    except AttributeError:
-        return keep(item, "_tokens", estimate(item))
+    kinds = [item._kind for item in items]
+    if None not in kinds:
+        return bytes(kinds)
+    new = [item for item in items if item._kind is None]
+    keep(new, "_kind", map(_kind_of, new))
+    return bytes([item._kind for item in items])

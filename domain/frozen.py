@@ -7,7 +7,8 @@ compiled when a class is first used.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
@@ -47,13 +48,14 @@ def frozen(
     return _declared(kind, kw_only)
 
 
-def keep(value: object, slot: str, known: T) -> T:
-    """Keep with a value what follows from it, in a slot of its class's parent, and return it.
+def keep(values: Sequence[object], slot: str, known: Iterable[object]) -> None:
+    """Keep with each of some values what follows from it, in a slot of their class's parent.
 
-    It is no field: not given, compared, shown, copied or pickled. Threads may keep the same twice.
+    The slot is None before. It is no field: not given, compared, shown, copied or pickled. There
+    is at least one value, and all are of one class.
     """
-    object.__setattr__(value, slot, known)
-    return known
+    set_in = getattr(type(values[0]), slot).__set__
+    deque(map(set_in, values, known), maxlen=0)
 
 
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
@@ -160,7 +162,7 @@ def _compile(kind: Any) -> None:
     _OPEN[kind] = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
     defaults = {f"_default_{one.name}": one.default for one in known}
     factories = {f"_factory_{one.name}": one.default_factory for one in known}
-    names = _built(_source(known, _check_of(kind)), kind, {**defaults, **factories})
+    names = _built(_source(known, kind), kind, {**defaults, **factories})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
     names["made"].__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(names["made"])
@@ -173,12 +175,12 @@ def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def _source(known: tuple[Field[Any], ...], checked: str) -> str:
+def _source(known: tuple[Field[Any], ...], kind: Any) -> str:
     compared = [one.name for one in known if one.compare]
     return _SOURCE.format(
         parameters=_parameters(known),
-        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
-        checked=checked,
+        filled=_filled(kind, {one.name: _given(one) for one in known}),
+        checked=_check_of(kind),
         own=f"({''.join(f'_self.{one}, ' for one in compared)})",
         other=f"({''.join(f'_other.{one}, ' for one in compared)})",
     )
@@ -207,12 +209,16 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     known = [one.name for one in fields(kind)]
     if kind not in _OPEN or not changed or not set(changed) <= set(known):
         return dataclasses.replace  # of another dataclass, or it refuses what is no field
-    filled = [f"_self.{one} = {one if one in changed else f'_old.{one}'}" for one in known]
-    source = _COPIED.format(
-        changed=", ".join(changed), filled="; ".join(filled), checked=_check_of(kind)
-    )
+    filled = _filled(kind, {one: one if one in changed else f"_old.{one}" for one in known})
+    source = _COPIED.format(changed=", ".join(changed), filled=filled, checked=_check_of(kind))
     made: Callable[..., Any] = _built(source, kind, {})["copied"]
     return made
+
+
+def _filled(kind: Any, given: dict[str, str]) -> str:
+    kept = [slot for parent in kind.__bases__ for slot in vars(parent).get("__slots__", ())]
+    values = given | dict.fromkeys(kept, "None")
+    return "; ".join(f"_self.{name} = {value}" for name, value in values.items()) or "pass"
 
 
 def _check_of(kind: Any) -> str:

@@ -101,9 +101,10 @@ def tokens_of(text: str) -> int:
 
 def item_tokens(item: Item, text_tokens: Count = tokens_of) -> int:
     """About how many tokens an item is, with media that are not yet resolved."""
-    tokens = TOKENS_PER_ITEM
-    for part in item.parts:
-        tokens += text_tokens(part.text) if type(part) is TextPart else _part(part, text_tokens)
+    parts = item.parts
+    if len(parts) == 1 and type(part := parts[0]) is TextPart and not item.media:  # as most are
+        return TOKENS_PER_ITEM + text_tokens(part.text)
+    tokens = TOKENS_PER_ITEM + sum([_part(part, text_tokens) for part in parts])
     for one in item.media:
         tokens += TOKENS_PER_IMAGE if one.kind is MediaKind.IMAGE else TOKENS_PER_VIDEO
     return tokens

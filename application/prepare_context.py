@@ -7,7 +7,7 @@ from types import MappingProxyType
 from turnkeeper.application.ports.chat_provider import LimitsCatalogue
 from turnkeeper.application.ports.media_reader import MediaReader
 from turnkeeper.application.ports.token_counter import TokenCounter
-from turnkeeper.domain.adjust import Adjust, CapOutput, Shrink, WithoutMedia
+from turnkeeper.domain.adjust import Adjust, AsIs, CapOutput, Repeat, Shrink, WithoutMedia
 from turnkeeper.domain.answers import Prepared, Unpreparable
 from turnkeeper.domain.budget import (
     is_eaten,
@@ -154,6 +154,8 @@ class PrepareContext:
     def adjusted(self, prepared: Prepared, adjust: Adjust) -> Prepared:
         """The same attempt, changed as a repeated invocation asks."""
         match adjust:
+            case AsIs() | Repeat():
+                return prepared
             case Shrink(to_tokens=to_tokens):
                 return _shrunk(prepared, to_tokens)
             case CapOutput(tokens=tokens):
@@ -161,8 +163,6 @@ class PrepareContext:
             case WithoutMedia():
                 conversation = without_media(prepared.conversation)
                 return replace(prepared, conversation=conversation, has_media=False)
-            case _:
-                return prepared
 
     def _room(
         self, attempt: Attempt, model: Model, drops: int, usage: Usage | None

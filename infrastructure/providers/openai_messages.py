@@ -20,6 +20,7 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
     VideoPart,
 )
+from turnkeeper.domain.outline import ODD
 from turnkeeper.infrastructure.providers.dialects import Dialect
 
 Message = dict[str, Any]
@@ -33,7 +34,14 @@ _GO_ON = "Go on from exactly this beginning of your answer, without repeating it
 
 def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     """The messages of a call, with the beginning of the answer as the last one if there is one."""
-    messages = _history(call, dialect)
+    told = call.conversation
+    messages: list[Message] = []
+    for kind, item in zip(told.outline, told.items, strict=True):
+        if kind < ODD:  # as most are, and a call for each would be slow
+            text = item.parts[0].text  # type: ignore[union-attr]
+            messages.append({"role": _WORDS[kind], "content": text})
+        else:
+            messages.extend(_messages(item, call, dialect))
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
     if call.prefill and not goes_on:
         messages.append({"role": "user", "content": f"[{_GO_ON}{call.prefill}]"})
@@ -42,16 +50,6 @@ def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     if goes_on:
         messages.append(_prefix(call.prefill, dialect))
     return messages
-
-
-def _history(call: ChatCall, dialect: Dialect) -> list[Message]:
-    told = call.conversation
-    if told.is_plain:  # as most are, and a long one costs a third so
-        return [
-            {"role": _WORDS[kind], "content": item.parts[0].text}  # type: ignore[union-attr]
-            for kind, item in zip(told.outline, told.items, strict=True)
-        ]
-    return [message for item in told.items for message in _messages(item, call, dialect)]
 
 
 def _messages(item: Item, call: ChatCall, dialect: Dialect) -> Iterator[Message]:

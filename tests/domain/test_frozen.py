@@ -211,7 +211,7 @@ def test_what_is_kept_with_it_is_no_field(again: Any) -> None:
     square, fresh = Square(side=2), Square(side=2)
     shown = repr(square)
 
-    assert square._area is None
+    assert fresh._area is None
     assert (square.area, square._area) == (4, 4)
     assert (square, hash(square), repr(square)) == (fresh, hash(fresh), shown)
     assert [one.name for one in fields(Square)] == ["side", "colour"]

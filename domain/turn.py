@@ -12,6 +12,8 @@ from turnkeeper.domain.outcome import Delivery, StreamResult, ThoughtLog, TurnSt
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.stream import FinishReason, Usage
 
+_CALLER = Audience.CALLER  # looking it up takes as long as a call
+
 
 @frozen
 class Persona:
@@ -80,6 +82,8 @@ class TurnRequest:
 
     def with_tools(self, offered: tuple[ToolSpec, ...]) -> "TurnRequest":
         """The request with further tools, and with none that may not be called."""
+        if not offered and not self.only_tools:
+            return self
         told = self.conversation
         names = {tool.name for tool in told.tools}
         tools = (*told.tools, *(tool for tool in offered if tool.name not in names))
@@ -91,6 +95,8 @@ class TurnRequest:
 
     def without_tools(self, names: tuple[str, ...]) -> "TurnRequest":
         """The request with none of these tools."""
+        if not names:
+            return self
         told = self.conversation
         tools = tuple(tool for tool in told.tools if tool.name not in names)
         if tools == told.tools:
@@ -105,12 +111,12 @@ class TurnRequest:
     @property
     def is_impersonation(self) -> bool:
         """Whether it speaks in somebody else's name."""
-        return self.impersonated is not None or self.audience is Audience.CALLER
+        return self.impersonated is not None or self.audience is _CALLER
 
     @property
     def hears(self) -> Audience:
         """Who is told of a failure; of a turn in somebody else's name, the caller alone."""
-        return Audience.CALLER if self.is_impersonation else self.audience
+        return _CALLER if self.is_impersonation else self.audience
 
     @property
     def turn_key(self) -> str:

@@ -7,32 +7,67 @@ from operator import attrgetter
 from threading import Lock
 
 from turnkeeper.application.ports.journal import Journal
-from turnkeeper.domain.events import Entry
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.events import Entry, Event
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.memory.latest import Latest
 
 Written = tuple[Entry, datetime]
 """An entry, and when it was recorded."""
 
+_TURN_ID, _SEQ, _AT_S, _EVENT = map(attrgetter, ("turn_id", "seq", "at_s", "event"))
 
-@frozen
+
 class _Turn:
-    """What is kept of a turn.
+    """The entries of a turn, field by field.
 
-    Attributes:
-        entries: In order.
-        writes: For each call that recorded some of them, the last one's number and when it was.
+    Thousands of turns are kept, and the garbage collector looks at each value again and again, but
+    only once at tuples of numbers: so an entry is made anew when somebody reads it.
     """
 
-    entries: tuple[Entry, ...] = ()
-    writes: tuple[tuple[int, datetime], ...] = ()
+    __slots__ = ("_at_s", "_events", "_seqs", "_writes")
 
-    def written(self) -> tuple[Written, ...]:
-        return tuple((entry, self._at(entry.seq)) for entry in self.entries)
+    def __init__(self) -> None:
+        self._seqs: tuple[int, ...] = ()
+        self._at_s: tuple[float, ...] = ()
+        self._events: tuple[Event, ...] = ()
+        # For each call that recorded some of them, the last one's number and when it was.
+        self._writes: tuple[tuple[int, datetime], ...] = ()
+
+    def add(self, new: tuple[Entry, ...], at: datetime) -> None:
+        """Keep entries by number; of two with one number, the first stays."""
+        self._seqs = seqs = (*self._seqs, *map(_SEQ, new))
+        self._at_s = (*self._at_s, *map(_AT_S, new))
+        self._events = (*self._events, *map(_EVENT, new))
+        if seqs != (*range(seqs[0], seqs[0] + len(seqs)),):  # as they are noted, they are in order
+            self._sort()
+        self._writes = (*self._writes, (self._seqs[-1], at))
+
+    @property
+    def began(self) -> bool:
+        """Whether its first entry is there."""
+        return self._seqs[0] == 0
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def entries(self, turn_id: str) -> tuple[Entry, ...]:
+        fields = zip(self._seqs, self._at_s, self._events, strict=True)
+        return tuple(
+            [Entry(turn_id=turn_id, seq=seq, at_s=at_s, event=event) for seq, at_s, event in fields]
+        )
+
+    def written(self, turn_id: str) -> tuple[Written, ...]:
+        return tuple([(entry, self._at(entry.seq)) for entry in self.entries(turn_id)])
 
     def _at(self, seq: int) -> datetime:
-        return next(at for last, at in self.writes if seq <= last)
+        return next(at for last, at in self._writes if seq <= last)
+
+    def _sort(self) -> None:
+        rows = zip(self._seqs, self._at_s, self._events, strict=True)
+        by_seq = {row[0]: row for row in reversed([*rows])}
+        self._seqs = tuple(sorted(by_seq))
+        self._at_s = tuple([by_seq[seq][1] for seq in self._seqs])
+        self._events = tuple([by_seq[seq][2] for seq in self._seqs])
 
 
 UNKNOWN = _Turn()
@@ -53,20 +88,20 @@ class MemoryJournal(Journal):
     def record(self, entries: tuple[Entry, ...]) -> None:
         at = self._now()
         with self._lock:
-            for turn_id, new in groupby(entries, attrgetter("turn_id")):
-                known = self._turns.get(turn_id, UNKNOWN)
-                together = _together(known.entries, tuple(new))
-                writes = (*known.writes, (together[-1].seq, at))
-                self._turns[turn_id] = _Turn(entries=together, writes=writes)
+            for turn_id, new in groupby(entries, _TURN_ID):
+                turn = self._turns.get(turn_id)
+                if turn is None:
+                    turn = self._turns[turn_id] = _Turn()
+                turn.add(tuple(new), at)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         with self._lock:
-            return self._turns.get(turn_id, UNKNOWN).entries
+            return self._turns.get(turn_id, UNKNOWN).entries(turn_id)
 
     def written(self, turn_id: str) -> tuple[Written, ...]:
         """A turn's entries with the times at which they were recorded."""
         with self._lock:
-            return self._turns.get(turn_id, UNKNOWN).written()
+            return self._turns.get(turn_id, UNKNOWN).written(turn_id)
 
     def turn_ids(self) -> tuple[str, ...]:
         """The turns of which something is known, in the order in which they were first heard of."""
@@ -76,19 +111,9 @@ class MemoryJournal(Journal):
     def forget(self, turn_id: str) -> int:
         """Strike out a turn's entries; returns how many there were."""
         with self._lock:
-            return len(self._turns.pop(turn_id, UNKNOWN).entries)
+            return len(self._turns.pop(turn_id, UNKNOWN))
 
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
-            began = [turn_id for turn_id, one in self._turns.items() if one.entries[0].seq == 0]
+            began = [turn_id for turn_id, turn in self._turns.items() if turn.began]
         return tuple(began[::-1][:limit])
-
-
-def _together(known: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """All of them by number; of two with one number, the first stays."""
-    together = (*known, *new)
-    numbers = [entry.seq for entry in together]
-    if numbers == [*range(numbers[0], numbers[0] + len(numbers))]:  # as they are noted
-        return together
-    by_number = {entry.seq: entry for entry in reversed(together)}
-    return tuple([by_number[number] for number in sorted(by_number)])

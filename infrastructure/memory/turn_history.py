@@ -28,13 +28,13 @@ class MemoryTurnHistory(TurnHistory):
 
 def _past(turn: Turn) -> PastTurn:
     """Without its entries, which only a turn that is shown needs."""
-    opening, result = turn.opening, turn.result
+    result = turn.result
     ended = result.status.value if result is not None else RUNNING
     return PastTurn(
-        turn_id=opening.turn_id,
-        server=opening.server,
-        channel_id=opening.channel_id,
-        user_id=opening.user_id,
+        turn_id=turn.turn_id,
+        server=turn.server,
+        channel_id=turn.channel_id,
+        user_id=turn.user_id,
         status=GIVEN_UP if turn.given_up else ended,
         rescued=result is not None and result.was_rescued,
         opened_at=turn.opened_at,

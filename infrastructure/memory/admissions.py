@@ -23,6 +23,7 @@ from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.latest import Latest
 
 UnitKey = tuple[str, str]
+_UNLIMITED = Granted()
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class Admissions:
         """
         quota = check.quota if check.quota and check.quota.rule.limits_anything else None
         if quota is None and check.cooldown is None:  # as on most servers
-            return Granted()
+            return _UNLIMITED
         key = check.server_id, check.trigger_key or check.holder
         refusal = self._cooling(key, check.cooldown, now) or self._exceeding(key, quota, now)
         if refusal is not None:

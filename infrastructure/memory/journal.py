@@ -1,6 +1,6 @@
 """The journal in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -14,7 +14,8 @@ from turnkeeper.infrastructure.memory.latest import Latest
 Written = tuple[Entry, datetime]
 """An entry, and when it was recorded."""
 
-_TURN_ID, _SEQ, _AT_S, _EVENT = map(attrgetter, ("turn_id", "seq", "at_s", "event"))
+_TURN_ID = attrgetter("turn_id")
+_FIELDS = attrgetter("seq", "at_s", "event")
 
 
 class _Turn:
@@ -33,14 +34,16 @@ class _Turn:
         # For each call that recorded some of them, the last one's number and when it was.
         self._writes: tuple[tuple[int, datetime], ...] = ()
 
-    def add(self, new: tuple[Entry, ...], at: datetime) -> None:
+    def add(self, new: Iterable[Entry], at: datetime) -> None:
         """Keep entries by number; of two with one number, the first stays."""
-        self._seqs = seqs = (*self._seqs, *map(_SEQ, new))
-        self._at_s = (*self._at_s, *map(_AT_S, new))
-        self._events = (*self._events, *map(_EVENT, new))
-        if seqs != (*range(seqs[0], seqs[0] + len(seqs)),):  # as they are noted, they are in order
+        seqs, at_s, events = zip(*map(_FIELDS, new), strict=True)
+        first = self._seqs[-1] + 1 if self._seqs else seqs[0]
+        self._seqs += seqs
+        self._at_s += at_s
+        self._events += events
+        if seqs != (*range(first, first + len(seqs)),):  # else they are in order, as they are noted
             self._sort()
-        self._writes = (*self._writes, (self._seqs[-1], at))
+        self._writes += ((self._seqs[-1], at),)
 
     @property
     def began(self) -> bool:
@@ -92,7 +95,7 @@ class MemoryJournal(Journal):
                 turn = self._turns.get(turn_id)
                 if turn is None:
                     turn = self._turns[turn_id] = _Turn()
-                turn.add(tuple(new), at)
+                turn.add(new, at)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         with self._lock:

@@ -242,7 +242,8 @@ class MemoryKeyRing(KeyRing, KeyVault):
         row.pool.put(key)
 
     def _set_health(self, row: _Row, health: KeyHealth) -> None:
-        self._set_key(row, replace(row.key, health=health))
+        row.key = key = replace(row.key, health=health)
+        row.pool.put(key)
 
     def _refuse_double(self, pool: list[_Row], secret: Secret) -> None:
         known = self._vault.fingerprints(secret)

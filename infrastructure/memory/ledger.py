@@ -36,12 +36,13 @@ class MemoryLedger(Ledger):
     def intend(
         self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
     ) -> bool:
-        with self._register.lock:
-            self._meet(intent.turn_id, fates)
-            goes_on = self._register.is_current(intent.turn_id, intent.epoch)
+        register, turn_id = self._register, intent.turn_id
+        with register.lock:
+            self._meet(turn_id, fates)
+            goes_on = register.is_current(turn_id, intent.epoch)
             if goes_on:
-                line = _Line(intent, self._register.clock.now())
-                self._lines(intent.turn_id).setdefault(intent.intent_id, line)
+                line = _Line(intent, register.clock.now())
+                self._lines(turn_id).setdefault(intent.intent_id, line)
         self._journal.record(entries)
         return goes_on
 

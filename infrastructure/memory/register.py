@@ -59,7 +59,7 @@ class Register:
         self.lock = RLock()
         self._turns: Latest[str, Turn] = Latest()
         self._keys: Latest[tuple[str, str], str] = Latest()
-        # Some of these were given up: looking at all turns took a millisecond.
+        # Some of these are over: looking at all turns took a millisecond.
         self._places: Latest[Place, tuple[Turn, ...]] = Latest()
 
     def add(self, turn: Turn) -> None:
@@ -76,13 +76,10 @@ class Register:
         self._places[place] = (*running, turn)
 
     def end(self, turn: Turn, result: TurnResult, place: Place) -> None:
-        """Give a turn its result; its channel is free of it."""
+        """Give a turn its result; most often its channel has no other."""
         turn.result, turn.ended_at = result, self.clock.now()
-        others = self.in_channel(place)
-        if others:
-            self._places[place] = others
-        else:
-            self._places.pop(place, None)
+        if self._places.get(place) == (turn,):
+            del self._places[place]
 
     def remove(self, turn_id: str) -> None:
         """Strike a turn out, as if it had never begun."""

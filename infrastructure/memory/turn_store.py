@@ -60,8 +60,10 @@ class MemoryTurnStore(TurnStore, Standings):
         place = place_of(opening.server, opening.channel_id)
         with self._register.lock:
             now = self._now()
-            dead = self._give_up_dead(opening, place, now)
             same = self._register.same_as(opening)
+            dead = self._give_up_dead(opening, same, place, now)
+            if dead:  # one of them may have had the key
+                same = self._register.same_as(opening)
             if same is not None and same.result is not None:
                 return AlreadyEnded(result=same.result)
             if same is not None and (same.given_up or same.turn_id != opening.turn_id):
@@ -171,9 +173,10 @@ class MemoryTurnStore(TurnStore, Standings):
 
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
-    def _give_up_dead(self, opening: Opening, place: Place, now: datetime) -> list[Turn]:
+    def _give_up_dead(
+        self, opening: Opening, same: Turn | None, place: Place, now: datetime
+    ) -> list[Turn]:
         rivals = self._register.in_channel(place)
-        same = self._register.same_as(opening)
         if same is not None and same not in rivals:
             rivals = (*rivals, same)
         dead = [

@@ -57,19 +57,19 @@ class MemoryTurnStore(TurnStore, Standings):
         self._rests: dict[RestScope, datetime] = {}
 
     def open(self, opening: Opening) -> Opened | AlreadyEnded:
-        place = place_of(opening.server, opening.channel_id)
-        with self._register.lock:
-            now = self._now()
-            same = self._register.same_as(opening)
+        register, place = self._register, place_of(opening.server, opening.channel_id)
+        with register.lock:
+            now = register.clock.now()
+            same = register.same_as(opening)
             dead = self._give_up_dead(opening, same, place, now)
             if dead:  # one of them may have had the key
-                same = self._register.same_as(opening)
+                same = register.same_as(opening)
             if same is not None and same.result is not None:
                 return AlreadyEnded(result=same.result)
             if same is not None and (same.given_up or same.turn_id != opening.turn_id):
                 raise _running_as(same, opening)
             admission = self._admission(opening, dead, place, now)
-            epoch = same.epoch if same else max([turn.epoch for turn in dead], default=1)
+            epoch = _epoch(same, dead)
             if isinstance(admission, Granted):
                 self._enter(opening, epoch, place, now)
             elif same is not None:
@@ -86,16 +86,17 @@ class MemoryTurnStore(TurnStore, Standings):
             return self._admissions.ask(check, self._now())
 
     def close(self, closing: Closing) -> None:
-        with self._register.lock:
-            turn = self._register.get(closing.turn_id)
+        register = self._register
+        with register.lock:
+            turn = register.get(closing.turn_id)
             if turn is None:
                 if closing.result.refusal is not None:
-                    self._register.add(_refused(closing, self._now()))
+                    register.add(_refused(closing, self._now()))
             elif turn.result is not None:
                 return
             elif turn.epoch == closing.epoch:
                 place = place_of(closing.server, closing.channel_id)
-                self._register.end(turn, closing.result, place)
+                register.end(turn, closing.result, place)
                 self._free(place, closing.turn_id)
             self._admissions.settle(closing.settle, turn_id=closing.turn_id)
         self._ledger.settle(closing.turn_id, closing.fates, entries=closing.entries)
@@ -243,6 +244,13 @@ class MemoryTurnStore(TurnStore, Standings):
 
     def _in(self, seconds: float) -> datetime:
         return self._now() + timedelta(seconds=seconds)
+
+
+def _epoch(same: Turn | None, dead: list[Turn]) -> int:
+    """That of a turn that goes on, or of what has moved on from the dead."""
+    if same is not None:
+        return same.epoch
+    return max([turn.epoch for turn in dead]) if dead else 1
 
 
 def _refused(closing: Closing, now: datetime) -> Turn:

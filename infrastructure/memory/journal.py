@@ -1,10 +1,9 @@
 """The journal in memory."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter
 from threading import Lock
+from typing import Any
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.domain.events import Entry, Event
@@ -14,66 +13,8 @@ from turnkeeper.infrastructure.memory.latest import Latest
 Written = tuple[Entry, datetime]
 """An entry, and when it was recorded."""
 
-_TURN_ID = attrgetter("turn_id")
-_FIELDS = attrgetter("seq", "at_s", "event")
-
-
-class _Turn:
-    """The entries of a turn, field by field.
-
-    Thousands of turns are kept, and the garbage collector looks at each value again and again, but
-    only once at tuples of numbers: so an entry is made anew when somebody reads it.
-    """
-
-    __slots__ = ("_at_s", "_events", "_seqs", "_writes")
-
-    def __init__(self) -> None:
-        self._seqs: tuple[int, ...] = ()
-        self._at_s: tuple[float, ...] = ()
-        self._events: tuple[Event, ...] = ()
-        # For each call that recorded some of them, the last one's number and when it was.
-        self._writes: tuple[tuple[int, datetime], ...] = ()
-
-    def add(self, new: Iterable[Entry], at: datetime) -> None:
-        """Keep entries by number; of two with one number, the first stays."""
-        seqs, at_s, events = zip(*map(_FIELDS, new), strict=True)
-        first = self._seqs[-1] + 1 if self._seqs else seqs[0]
-        self._seqs += seqs
-        self._at_s += at_s
-        self._events += events
-        if seqs != (*range(first, first + len(seqs)),):  # else they are in order, as they are noted
-            self._sort()
-        self._writes += ((self._seqs[-1], at),)
-
-    @property
-    def began(self) -> bool:
-        """Whether its first entry is there."""
-        return self._seqs[0] == 0
-
-    def __len__(self) -> int:
-        return len(self._seqs)
-
-    def entries(self, turn_id: str) -> tuple[Entry, ...]:
-        fields = zip(self._seqs, self._at_s, self._events, strict=True)
-        return tuple(
-            [Entry(turn_id=turn_id, seq=seq, at_s=at_s, event=event) for seq, at_s, event in fields]
-        )
-
-    def written(self, turn_id: str) -> tuple[Written, ...]:
-        return tuple([(entry, self._at(entry.seq)) for entry in self.entries(turn_id)])
-
-    def _at(self, seq: int) -> datetime:
-        return next(at for last, at in self._writes if seq <= last)
-
-    def _sort(self) -> None:
-        rows = zip(self._seqs, self._at_s, self._events, strict=True)
-        by_seq = {row[0]: row for row in reversed([*rows])}
-        self._seqs = tuple(sorted(by_seq))
-        self._at_s = tuple([by_seq[seq][1] for seq in self._seqs])
-        self._events = tuple([by_seq[seq][2] for seq in self._seqs])
-
-
-UNKNOWN = _Turn()
+_Row = tuple[int, float, Event, datetime]
+"""An entry's number, time and event, and when it was recorded."""
 
 
 class MemoryJournal(Journal):
@@ -86,25 +27,31 @@ class MemoryJournal(Journal):
     def __init__(self, now: Callable[[], datetime] = SystemClock().now) -> None:
         self._now = now
         self._lock = Lock()
-        self._turns: Latest[str, _Turn] = Latest()
+        # Of each turn its rows in one flat list, as they came: thousands of turns are kept, and
+        # the garbage collector looks at each value of theirs again and again.
+        self._turns: Latest[str, list[Any]] = Latest()
 
     def record(self, entries: tuple[Entry, ...]) -> None:
         at = self._now()
+        turns = self._turns
         with self._lock:
-            for turn_id, new in groupby(entries, _TURN_ID):
-                turn = self._turns.get(turn_id)
-                if turn is None:
-                    turn = self._turns[turn_id] = _Turn()
-                turn.add(new, at)
+            for entry in entries:
+                kept = turns.get(entry.turn_id)
+                if kept is None:
+                    kept = turns[entry.turn_id] = []
+                kept += (entry.seq, entry.at_s, entry.event, at)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
-        with self._lock:
-            return self._turns.get(turn_id, UNKNOWN).entries(turn_id)
+        return tuple([entry for entry, _ in self.written(turn_id)])
 
     def written(self, turn_id: str) -> tuple[Written, ...]:
         """A turn's entries with the times at which they were recorded."""
-        with self._lock:
-            return self._turns.get(turn_id, UNKNOWN).written(turn_id)
+        return tuple(
+            [
+                (Entry(turn_id=turn_id, seq=seq, at_s=at_s, event=event), at)
+                for seq, at_s, event, at in self._rows(turn_id)
+            ]
+        )
 
     def turn_ids(self) -> tuple[str, ...]:
         """The turns of which something is known, in the order in which they were first heard of."""
@@ -114,9 +61,18 @@ class MemoryJournal(Journal):
     def forget(self, turn_id: str) -> int:
         """Strike out a turn's entries; returns how many there were."""
         with self._lock:
-            return len(self._turns.pop(turn_id, UNKNOWN))
+            return len(set(self._turns.pop(turn_id, [])[::4]))
 
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
-            began = [turn_id for turn_id, turn in self._turns.items() if turn.began]
+            began = [turn_id for turn_id, kept in self._turns.items() if 0 in kept[::4]]
         return tuple(began[::-1][:limit])
+
+    def _rows(self, turn_id: str) -> list[_Row]:
+        """By number; of two with one number, the first."""
+        with self._lock:
+            kept = self._turns.get(turn_id, [])[:]
+        by_seq: dict[int, _Row] = {}
+        for row in zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True):
+            by_seq.setdefault(row[0], row)
+        return [by_seq[seq] for seq in sorted(by_seq)]

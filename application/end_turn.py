@@ -111,7 +111,7 @@ class EndTurn:
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
-        stage.recorder.note(Finalized(status=result.status.value))
+        stage.recorder.note(Finalized(status=result.status._value_))
         try:
             stage.sink.finalize(result)
         except Exception as error:  # noqa: BLE001 - a host's bug must not take the answer away
@@ -144,7 +144,7 @@ class EndTurn:
             server=stage.request.server,
             channel_id=stage.request.channel_id,
             settle=settle,
-            result=result,
+            result=self._settle.kept(result),
             fates=perform.poster.fates(),
             bookings=tuple(perform.unbooked),
             entries=stage.recorder.take(),
@@ -177,10 +177,10 @@ def _note_end(result: TurnResult, settle: Settle, stage: Stage, *, raised: bool)
         )
     stage.recorder.note(
         TurnEnded(
-            status=result.status.value,
+            status=result.status._value_,
             responses=len(result.persona_responses),
             delivered_by_tool=result.delivered_by_tool,
-            kept=tuple(delivery.message_id for delivery in result.delivered),
+            kept=tuple([delivery.message_id for delivery in result.delivered]),
             success_model=result.success_model.name if result.success_model else None,
             raised=raised,
         )

@@ -52,7 +52,12 @@ _SCHEME = re.compile(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
 _WORD = re.compile(r"[\w.*-]+", re.ASCII)
-_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
+# Something of which every word that is a secret has some; most texts have none of it.
+_OF_SECRETS = re.compile(
+    "|".join(map(re.escape, (*_KEY_PREFIXES, *_ACCOUNT_PREFIXES, _STARS))) + r"|\.[\w*-]*\.",
+    re.ASCII,
+)
+_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, no label stands
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:
@@ -64,12 +69,15 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
         secrets: Those in use, taken out wherever they stand, also as a URL or JSON spells them.
         limit: The most characters that are returned; what is longer ends in "…". At least 1.
     """
-    text = _without(secrets, text)
+    if secrets:
+        text = _without(secrets, text)
     if _BEFORE_VALUE.search(text):
         for label in _LABELLED:
             text = label.sub(_value_masked, text)
         text = _SCHEME.sub(_credential_masked, text)
-    return _cut(_WORD.sub(_word_masked, text), limit)
+    if _OF_SECRETS.search(text):
+        text = _WORD.sub(_word_masked, text)
+    return _cut(text, limit)
 
 
 def _without(secrets: Iterable[str], text: str) -> str:

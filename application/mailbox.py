@@ -1,6 +1,7 @@
 """Where signals from outside wait for one turn."""
 
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Lock
 
 from turnkeeper.domain.answers import Signal
@@ -57,7 +58,7 @@ class Mailbox:
             there = self._signal is not None
         if there:
             wake()
-        return lambda: self._forget(wake)
+        return partial(self._forget, wake)
 
     def _forget(self, wake: Callable[[], None]) -> None:
         with self._lock:

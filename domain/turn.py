@@ -80,6 +80,8 @@ class TurnRequest:
 
     def with_tools(self, offered: tuple[ToolSpec, ...]) -> "TurnRequest":
         """The request with further tools, and with none that may not be called."""
+        if not offered and not self.only_tools:
+            return self
         told = self.conversation
         names = {tool.name for tool in told.tools}
         tools = (*told.tools, *(tool for tool in offered if tool.name not in names))
@@ -91,6 +93,8 @@ class TurnRequest:
 
     def without_tools(self, names: tuple[str, ...]) -> "TurnRequest":
         """The request with none of these tools."""
+        if not names:
+            return self
         told = self.conversation
         tools = tuple(tool for tool in told.tools if tool.name not in names)
         if tools == told.tools:

@@ -77,10 +77,9 @@ def test_ordinary_words_stay(text: str) -> None:
     assert redact(text) == text
 
 
-PARTS = st.sampled_from(
-    ["sk-", "sk_", "AIza", "AQ.", "hf_", "AKIA", "org-", "user_", "acct_", "eyJ", "***", "*", "**"]
-    + [".", "..", "-", "_", "a", "Zz9", "abcdefgh", "ABCDEFGHIJKLMNOPQRST", " ", "\n", "ä", ":"]
-)
+STARTS = ("sk-", "sk_", "AIza", "AQ.", "hf_", "AKIA", "org-", "user_", "acct_", "eyJ", "***", "**")
+RESTS = (".", "..", "-", "_", "a", "Zz9", "abcdefgh", "ABCDEFGHIJKLMNOPQRST", " ", "\n", "ä", ":")
+PARTS = st.sampled_from(STARTS + RESTS)
 
 
 @given(st.lists(PARTS, max_size=9).map("".join))

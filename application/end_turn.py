@@ -25,6 +25,8 @@ from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
+_CLEANED_UP = CleanedUp()
+
 
 class EndTurn:
     """Ends turns: those that came to their end, and those that a bug or a dead store ended."""
@@ -123,7 +125,7 @@ class EndTurn:
             sink.cleanup()
         except Exception as error:  # noqa: BLE001 - nothing can be done about it any more
             recorder.note(EffectFailed(effect="cleanup", cause=redact(str(error))))
-        recorder.note(CleanedUp())
+        recorder.note(_CLEANED_UP)
         self._settle.later(recorder.take())
 
     def _close(

@@ -51,13 +51,10 @@ def wants_own_keys(request: TurnRequest, server: ServerSettings) -> bool:
 
     What no member set off has nobody to bring keys.
     """
+    if not server.member_keys_only or request.user_id is None:
+        return False
     occasion = request.occasion
-    by_member = (
-        request.user_id is not None
-        and occasion.quota_source is QuotaSource.USER
-        and not occasion.is_self_message
-    )
-    return by_member and lends(server) is ServerRoute.MEMBER_KEYS_ONLY
+    return occasion.quota_source is QuotaSource.USER and not occasion.is_self_message
 
 
 def personal_attempts(

@@ -20,6 +20,8 @@ from turnkeeper.domain.turn import (
     TurnResult,
 )
 
+_WITHOUT_ANSWER = (TurnStatus.ERROR, TurnStatus.TIMEOUT)
+
 
 def result_of(
     finish: Finish, plan: Plan, outcomes: tuple[Outcome, ...], request: TurnRequest, turn_id: str
@@ -77,7 +79,7 @@ def _responses(
     last: Outcome, status: TurnStatus, request: TurnRequest
 ) -> tuple[PersonaResponse, ...]:
     """What was said: the answer, or what was kept of it when it was stopped."""
-    if not isinstance(last, SAID_SOMETHING) or status in (TurnStatus.ERROR, TurnStatus.TIMEOUT):
+    if not isinstance(last, SAID_SOMETHING) or status in _WITHOUT_ANSWER:
         return ()
     text = last.ran.reply_text.strip()
     if not text:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from secrets import token_hex
+from os import urandom
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -96,7 +96,7 @@ class Turnkeeper:
             Exception: Whatever `sink.prepare` raised.
         """
         place = (request.server_id, request.channel_id)
-        with self._running.entered(turn_id or token_hex(16), place) as turn:
+        with self._running.entered(turn_id or urandom(16).hex(), place) as turn:
             self._heartbeat.ensure()
             forget = self._signals.watch(turn.turn_id, turn.mailbox.put)
             try:

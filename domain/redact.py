@@ -21,6 +21,11 @@ _ACCOUNT_PREFIXES = ("org-", "org_", "proj_", "user_", "user-", "acct_")
 _MIN_REST_LENGTH = 8
 _JWT_START = "eyJ"
 _STARS = "***"
+# Something of which every word that is a secret has some; most texts have none of it.
+_OF_SECRETS = re.compile(
+    "|".join(map(re.escape, (*_KEY_PREFIXES, *_ACCOUNT_PREFIXES, _STARS))) + r"|\.[\w*-]*\.",
+    re.ASCII,
+)
 
 # What follows each of these is a secret whatever it looks like. All these expressions read their
 # text once from left to right, so that hostile text costs no more than its length.
@@ -52,12 +57,7 @@ _SCHEME = re.compile(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
 _WORD = re.compile(r"[\w.*-]+", re.ASCII)
-# Something of which every word that is a secret has some; most texts have none of it.
-_OF_SECRETS = re.compile(
-    "|".join(map(re.escape, (*_KEY_PREFIXES, *_ACCOUNT_PREFIXES, _STARS))) + r"|\.[\w*-]*\.",
-    re.ASCII,
-)
-_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, no label stands
+_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:

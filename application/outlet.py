@@ -45,11 +45,7 @@ class Outlet:
             StoreError: Its intent could not be written, so it was not posted.
         """
         with self._held():
-            if not self._cleared.is_set():
-                self._cleared.wait(CLEAR_TO_POST_S)
-            if self._log.is_sealed:
-                raise Cancelled("the invocation was abandoned")
-            delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
+            delivery = self._posted(text, origin)
         if not self._log.add(delivery):
             self._poster.take_back((delivery,), late=True)
             self._poster.write_late()
@@ -86,3 +82,10 @@ class Outlet:
         if not self._cleared.is_set():
             self._cleared.wait(wait_s)
         return self._log.seal()
+
+    def _posted(self, text: str, origin: Origin) -> Delivery:
+        if not self._cleared.is_set():
+            self._cleared.wait(CLEAR_TO_POST_S)
+        if self._log.is_sealed:
+            raise Cancelled("the invocation was abandoned")
+        return self._poster.post(text, origin=origin, invocation_no=self.invocation_no)

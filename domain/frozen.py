@@ -23,7 +23,7 @@ else:
             copied = _COPIERS[names]
         except KeyError:
             copied = _COPIERS[names] = _copier(*names)
-        return copied(value, **changes)
+        return copied(value, changes)
 
 
 T = TypeVar("T")
@@ -124,7 +124,7 @@ def hashed(_self):
 """
 
 _COPIED = """
-def copied(_old, *, {changed}):
+def copied(_old, _changes):
     _self = _allocated(_open)
     {filled}
     _self.__class__ = _kind
@@ -191,13 +191,16 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     """What copies a value with these fields changed."""
     known = [one.name for one in fields(kind)]
     if kind not in _OPEN or not changed or not set(changed) <= set(known):
-        return dataclasses.replace  # of another dataclass, or it refuses what is no field
-    filled = [f"_self.{one} = {one if one in changed else f'_old.{one}'}" for one in known]
-    source = _COPIED.format(
-        changed=", ".join(changed), filled="; ".join(filled), checked=_check_of(kind)
-    )
+        return _replaced  # of another dataclass, or it refuses what is no field
+    given = [f'_changes["{one}"]' if one in changed else f"_old.{one}" for one in known]
+    filled = [f"_self.{one} = {value}" for one, value in zip(known, given, strict=True)]
+    source = _COPIED.format(filled="; ".join(filled), checked=_check_of(kind))
     made: Callable[..., Any] = _built(source, kind, {})["copied"]
     return made
+
+
+def _replaced(value: Any, changes: dict[str, Any]) -> Any:
+    return dataclasses.replace(value, **changes)
 
 
 def _check_of(kind: Any) -> str:

@@ -33,6 +33,7 @@ from turnkeeper.domain.planning import (
     goes_personal,
     is_a_name,
     lends,
+    limits_turns,
     override_of,
     personal_attempts,
     renumbered,
@@ -194,7 +195,8 @@ class PlanTurn:
     def _server(self, request: TurnRequest, turn_id: str) -> _Draft:
         settings, server = self._known.server(request.server_id), request.server
         own_keys = wants_own_keys(request, settings)
-        admission = None if own_keys else admission_check(request, settings, turn_id)
+        asks = limits_turns(settings) and not own_keys
+        admission = admission_check(request, settings, turn_id) if asks else None
         owners = (server, Owner.user(request.user_id)) if request.user_id else (server,)
         return _Draft(
             plan=self._server_plan(request, settings, self.override(request)),

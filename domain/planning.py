@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from turnkeeper.domain.admission import CooldownType
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import UNSET, Endpoint, Limits, Model, Sampling
 from turnkeeper.domain.occasion import QuotaSource
@@ -44,6 +45,15 @@ def withheld(request: TurnRequest, personal: PersonalSettings) -> ServerRoute | 
 def lends(server: ServerSettings) -> ServerRoute:
     """Whether the server lends its models to members who have keys of their own."""
     return ServerRoute.MEMBER_KEYS_ONLY if server.member_keys_only else ServerRoute.MAY_OPEN
+
+
+def limits_turns(server: ServerSettings) -> bool:
+    """Whether the server has a rule, cooldown or quota, that may refuse a turn its models."""
+    return (
+        server.cooldown.type is not CooldownType.OFF
+        or bool(server.channel_cooldowns)
+        or server.quota.limits_anything
+    )
 
 
 def wants_own_keys(request: TurnRequest, server: ServerSettings) -> bool:

@@ -6,17 +6,21 @@ from turnkeeper.domain.outcome import Delivery
 
 
 class DeliveryLog:
-    """Append-only until it is sealed."""
+    """Append-only until it is sealed.
+
+    Attributes:
+        is_sealed: Whether nothing more may be posted.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()  # guards both below, so that nothing slips in beside the seal
-        self._sealed = False
+        self.is_sealed = False
         self._deliveries: list[Delivery] = []
 
     def add(self, delivery: Delivery) -> bool:
         """Note what is now in the channel; False once sealed: then it must be taken back."""
         with self._lock:
-            if self._sealed:
+            if self.is_sealed:
                 return False
             self._deliveries.append(delivery)
             return True
@@ -24,19 +28,14 @@ class DeliveryLog:
     def replace(self, before: Delivery, after: Delivery) -> bool:
         """Note that a message says something else now; False once sealed: then it must not."""
         with self._lock:
-            if self._sealed:
+            if self.is_sealed:
                 return False
             if before in self._deliveries:
                 self._deliveries[self._deliveries.index(before)] = after
             return True
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether nothing more may be posted."""
-        return self._sealed
-
     def seal(self) -> tuple[Delivery, ...]:
         """Close the log and return what it holds; sealing twice gives the same."""
         with self._lock:
-            self._sealed = True
+            self.is_sealed = True
             return tuple(self._deliveries)

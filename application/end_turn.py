@@ -25,6 +25,8 @@ from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
+_CLEANED_UP = CleanedUp()
+
 
 class EndTurn:
     """Ends turns: those that came to their end, and those that a bug or a dead store ended."""
@@ -111,7 +113,7 @@ class EndTurn:
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
-        stage.recorder.note(Finalized(status=result.status.value))
+        stage.recorder.note(Finalized(status=result.status._value_))
         try:
             stage.sink.finalize(result)
         except Exception as error:  # noqa: BLE001 - a host's bug must not take the answer away
@@ -123,7 +125,7 @@ class EndTurn:
             sink.cleanup()
         except Exception as error:  # noqa: BLE001 - nothing can be done about it any more
             recorder.note(EffectFailed(effect="cleanup", cause=redact(str(error))))
-        recorder.note(CleanedUp())
+        recorder.note(_CLEANED_UP)
         self._settle.later(recorder.take())
 
     def _close(
@@ -144,7 +146,7 @@ class EndTurn:
             server=stage.request.server,
             channel_id=stage.request.channel_id,
             settle=settle,
-            result=result,
+            result=self._settle.kept(result),
             fates=perform.poster.fates(),
             bookings=tuple(perform.unbooked),
             entries=stage.recorder.take(),
@@ -177,10 +179,10 @@ def _note_end(result: TurnResult, settle: Settle, stage: Stage, *, raised: bool)
         )
     stage.recorder.note(
         TurnEnded(
-            status=result.status.value,
+            status=result.status._value_,
             responses=len(result.persona_responses),
             delivered_by_tool=result.delivered_by_tool,
-            kept=tuple(delivery.message_id for delivery in result.delivered),
+            kept=tuple([delivery.message_id for delivery in result.delivered]),
             success_model=result.success_model.name if result.success_model else None,
             raised=raised,
         )

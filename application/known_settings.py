@@ -1,10 +1,13 @@
 """Settings as they were last read; a turn's opening says whether they are still true."""
 
 from turnkeeper.application.ports.settings_store import SettingsStore
-from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.domain.settings import PersonalSettings, ServerSettings
 
 MAX_KNOWN = 10_000
+
+_Known = dict[str, ServerSettings] | dict[str, PersonalSettings]
+"""By the owner's id."""
 
 
 class KnownSettings:
@@ -17,44 +20,45 @@ class KnownSettings:
     def __init__(self, store: SettingsStore, *, max_known: int = MAX_KNOWN) -> None:
         self._store = store
         self._max_known = max_known
-        self._known: dict[Owner, ServerSettings | PersonalSettings] = {}
+        self._servers: dict[str, ServerSettings] = {}
+        self._users: dict[str, PersonalSettings] = {}
 
     def server(self, server_id: str) -> ServerSettings:
         """A server's settings, as last read."""
-        owner = Owner.server(server_id)
-        known = self._known.get(owner)
-        if isinstance(known, ServerSettings):
-            return known
-        settings = self._store.server(server_id)
-        self._remember(owner, settings)
-        return settings
+        known = self._servers.get(server_id)
+        if known is None:
+            known = self._store.server(server_id)
+            self._make_room()
+            self._servers[server_id] = known
+        return known
 
     def personal(self, user_id: str) -> PersonalSettings:
         """A user's settings, as last read."""
-        owner = Owner.user(user_id)
-        known = self._known.get(owner)
-        if isinstance(known, PersonalSettings):
-            return known
-        settings = self._store.personal(user_id)
-        self._remember(owner, settings)
-        return settings
+        known = self._users.get(user_id)
+        if known is None:
+            known = self._store.personal(user_id)
+            self._make_room()
+            self._users[user_id] = known
+        return known
 
     def are_current(self, versions: tuple[tuple[Owner, int], ...]) -> bool:
         """Whether all that was read of these owners is still true; what is not is forgotten."""
-        stale = [
-            owner
-            for owner, version in versions
-            if (known := self._known.get(owner)) is not None and known.version != version
-        ]
-        for owner in stale:
-            self._known.pop(owner, None)
-        return not stale
+        are_current = True
+        for owner, version in versions:
+            known = self._of_kind(owner).get(owner.id)
+            if known is not None and known.version != version:
+                self.forget(owner)
+                are_current = False
+        return are_current
 
     def forget(self, owner: Owner) -> None:
         """Read this owner's settings anew next time."""
-        self._known.pop(owner, None)
+        self._of_kind(owner).pop(owner.id, None)
 
-    def _remember(self, owner: Owner, settings: ServerSettings | PersonalSettings) -> None:
-        if len(self._known) >= self._max_known:
-            self._known.clear()
-        self._known[owner] = settings
+    def _of_kind(self, owner: Owner) -> _Known:
+        return self._servers if owner.kind is OwnerKind.SERVER else self._users
+
+    def _make_room(self) -> None:
+        if len(self._servers) + len(self._users) >= self._max_known:
+            self._servers.clear()
+            self._users.clear()

@@ -1,6 +1,7 @@
 """Where signals from outside wait for one turn."""
 
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Lock
 
 from turnkeeper.domain.answers import Signal
@@ -15,18 +16,17 @@ _RANK = {
 
 
 class Mailbox:
-    """Keeps the weightiest signal of a turn. Safe to use from several threads."""
+    """Keeps the weightiest signal of a turn. Safe to use from several threads.
+
+    Attributes:
+        signal: What has come, or None.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()  # guards all below
-        self._signal: Signal | None = None
+        self.signal: Signal | None = None
         self._wakes: list[Callable[[], None]] = []
         self._arrived: Event | None = None  # made only for a turn that waits, as it is slow
-
-    @property
-    def signal(self) -> Signal | None:
-        """What has come, or None."""
-        return self._signal
 
     @property
     def arrived(self) -> Event:
@@ -34,16 +34,16 @@ class Mailbox:
         with self._lock:
             if self._arrived is None:
                 self._arrived = Event()
-                if self._signal is not None:
+                if self.signal is not None:
                     self._arrived.set()
             return self._arrived
 
     def put(self, signal: Signal) -> None:
         """Deliver a signal; one that weighs less than what is there changes nothing."""
         with self._lock:
-            if self._signal is not None and _RANK[self._signal] <= _RANK[signal]:
+            if self.signal is not None and _RANK[self.signal] <= _RANK[signal]:
                 return
-            self._signal = signal
+            self.signal = signal
             wakes = tuple(self._wakes)
             if self._arrived is not None:
                 self._arrived.set()
@@ -54,10 +54,10 @@ class Mailbox:
         """Call `wake` when a signal comes, at once if one is there; returns what ends that."""
         with self._lock:
             self._wakes.append(wake)
-            there = self._signal is not None
+            there = self.signal is not None
         if there:
             wake()
-        return lambda: self._forget(wake)
+        return partial(self._forget, wake)
 
     def _forget(self, wake: Callable[[], None]) -> None:
         with self._lock:

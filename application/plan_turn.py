@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from turnkeeper.application.known_attempts import KnownAttempts
+from turnkeeper.application.known_plans import KnownPlans
 from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.settings_store import SettingsStore
@@ -16,7 +16,7 @@ from turnkeeper.application.ports.turn_store import (
 )
 from turnkeeper.domain.admission import (
     AdmissionCheck,
-    CooldownCheck,
+    CooldownRule,
     Granted,
     RefusalKind,
     Refused,
@@ -33,6 +33,7 @@ from turnkeeper.domain.planning import (
     goes_personal,
     is_a_name,
     lends,
+    limits_turns,
     override_of,
     personal_attempts,
     renumbered,
@@ -71,11 +72,10 @@ class Planned:
 
 @frozen
 class _Draft:
-    """A plan that was not admitted yet."""
+    """A plan that was not admitted yet, and how its turn is to be opened."""
 
     plan: Plan
-    owners: tuple[Owner, ...]
-    admission: AdmissionCheck | None
+    opening: Opening
     content_filter: ContentFilterPolicy
     tools_off: tuple[str, ...] = ()
     asks_server: bool = False
@@ -99,7 +99,7 @@ class PlanTurn:
         self._known = known
         self._turns = turns
         self._dice = dice
-        self._server_attempts = KnownAttempts(dice.below)
+        self._server_plan = KnownPlans(dice.below)
         self._transformers = transformers
         self._serialize = serialize
 
@@ -114,7 +114,7 @@ class PlanTurn:
         try:
             for tries_left in range(MAX_PLANS, 0, -1):
                 draft = self.draft(request, turn_id)
-                answer = self._turns.open(self._opening(request, turn_id, draft))
+                answer = self._turns.open(draft.opening)
                 if isinstance(answer, AlreadyEnded):
                     return answer
                 opened = answer
@@ -133,10 +133,9 @@ class PlanTurn:
         the account's choice is not an old one.
         """
         personal = self._known.personal(request.user_id) if request.user_id else None
-        override = self.override(request)
         if personal is not None and goes_personal(request, personal):
-            return self._personal(request, personal, override)
-        return self._server(request, turn_id, override)
+            return self._personal(request, turn_id, personal)
+        return self._server(request, turn_id)
 
     def _planned(self, draft: _Draft, opened: Opened, request: TurnRequest) -> Planned:
         plan, content_filter, tools_off = draft.plan, draft.content_filter, draft.tools_off
@@ -146,14 +145,12 @@ class PlanTurn:
             server = self._known.server(request.server_id)
             plan = replace(plan, server_route=lends(server))
             content_filter, tools_off = server.content_filter, server.tools_off
-        plan = self.transformed(plan, request)
-        resting = frozenset(
-            attempt.number for attempt in plan.attempts if attempt.rest_scope in opened.resting
-        )
+        if self._transformers:
+            plan = self.transformed(plan, request)
         return Planned(
             plan=plan,
             opened=opened,
-            resting=resting,
+            resting=plan.resting(opened.resting),
             content_filter=content_filter,
             tools_off=tools_off,
         )
@@ -178,36 +175,34 @@ class PlanTurn:
         text = request.llm_override
         return override_of(text, self._store.find_model(text) if is_a_name(text) else None)
 
-    def _personal(
-        self, request: TurnRequest, personal: PersonalSettings, override: FallbackEntry | None
-    ) -> _Draft:
-        owner = Owner.user(personal.user_id)
+    def _personal(self, request: TurnRequest, turn_id: str, personal: PersonalSettings) -> _Draft:
         reason = withheld(request, personal)
+        override = self.override(request)
         attempts = personal_attempts(request, personal, override, self._dice.below)
+        user, server = Owner.user(personal.user_id), request.server
+        owners = (user,) if reason else (user, server)
         return _Draft(
             plan=Plan(
                 route=Route.PERSONAL,
                 attempts=attempts,
                 server_route=reason or ServerRoute.MAY_OPEN,
             ),
-            owners=(owner,) if reason else (owner, request.server),
-            admission=None,
+            opening=self._opening(request, turn_id, server, owners, None),
             content_filter=ContentFilterPolicy.NEXT,
             asks_server=reason is None,
         )
 
-    def _server(self, request: TurnRequest, turn_id: str, override: FallbackEntry | None) -> _Draft:
-        server = self._known.server(request.server_id)
-        attempts = self._server_attempts(request, server, override)
-        own_keys = wants_own_keys(request, server)
+    def _server(self, request: TurnRequest, turn_id: str) -> _Draft:
+        settings, server = self._known.server(request.server_id), request.server
+        own_keys = wants_own_keys(request, settings)
+        asks = limits_turns(settings) and not own_keys
+        admission = admission_check(request, settings, turn_id) if asks else None
+        owners = (server, Owner.user(request.user_id)) if request.user_id else (server,)
         return _Draft(
-            plan=Plan(route=Route.SERVER, attempts=attempts),
-            owners=(request.server, Owner.user(request.user_id))
-            if request.user_id
-            else (request.server,),
-            admission=None if own_keys else admission_check(request, server, turn_id),
-            content_filter=server.content_filter,
-            tools_off=server.tools_off,
+            plan=self._server_plan(request, settings, self.override(request)),
+            opening=self._opening(request, turn_id, server, owners, admission),
+            content_filter=settings.content_filter,
+            tools_off=settings.tools_off,
             refusal=Refused(kind=RefusalKind.MEMBER_KEYS) if own_keys else None,
         )
 
@@ -225,15 +220,22 @@ class PlanTurn:
             )
         return plan
 
-    def _opening(self, request: TurnRequest, turn_id: str, draft: _Draft) -> Opening:
+    def _opening(
+        self,
+        request: TurnRequest,
+        turn_id: str,
+        server: Owner,
+        owners: tuple[Owner, ...],
+        admission: AdmissionCheck | None,
+    ) -> Opening:
         return Opening(
             turn_id=turn_id,
             turn_key=request.turn_key,
-            server=request.server,
+            server=server,
             channel_id=request.channel_id,
             user_id=request.user_id,
-            admission=draft.admission,
-            owners=draft.owners,
+            admission=admission,
+            owners=owners,
             serialize=self._serialize,
         )
 
@@ -242,10 +244,8 @@ def admission_check(request: TurnRequest, server: ServerSettings, turn_id: str) 
     """What a turn asks of a server's rules, on the planned and on the opened server route alike."""
     user_id = request.quota_user_id or request.user_id or ""
     occasion = request.occasion
-    rules = dict(server.channel_cooldowns)
-    rule = rules.get(request.channel_id) or rules.get(request.parent_channel_id or "")
-    cooldown: CooldownCheck | None = cooldown_check(
-        rule or server.cooldown,
+    cooldown = cooldown_check(
+        _cooldown_rule(request, server),
         occasion,
         user_id=request.user_id or user_id,
         channel_id=request.channel_id,
@@ -257,3 +257,12 @@ def admission_check(request: TurnRequest, server: ServerSettings, turn_id: str) 
         cooldown=cooldown,
         quota=quota_check(server.quota, occasion, user_id=user_id),
     )
+
+
+def _cooldown_rule(request: TurnRequest, server: ServerSettings) -> CooldownRule:
+    """The channel's, else that of the channel above it, else the server's."""
+    if not server.channel_cooldowns:
+        return server.cooldown
+    rules = dict(server.channel_cooldowns)
+    rule = rules.get(request.channel_id) or rules.get(request.parent_channel_id or "")
+    return rule or server.cooldown

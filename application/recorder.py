@@ -14,22 +14,20 @@ class Recorder:
 
     def __init__(self, turn_id: str, clock: Clock, listeners: tuple[Listener, ...] = ()) -> None:
         self.turn_id = turn_id
-        self._clock = clock
+        self._monotonic = clock.monotonic
         self._listeners = listeners
         self._began_s = clock.monotonic()
         self._lock = Lock()  # guards all below
-        self._next_no = 0
         self._entries: list[Entry] = []
-        self._unwritten: list[Entry] = []
+        self._handed_out = 0
+        self._given_back: tuple[Entry, ...] = ()
 
     def note(self, event: Event) -> None:
         """Add an event."""
-        at_s = self._clock.monotonic() - self._began_s
+        at_s = self._monotonic() - self._began_s
         with self._lock:
-            entry = Entry(turn_id=self.turn_id, seq=self._next_no, at_s=at_s, event=event)
-            self._next_no += 1
+            entry = Entry(self.turn_id, len(self._entries), at_s, event)
             self._entries.append(entry)
-            self._unwritten.append(entry)
         for listener in self._listeners:
             listener(entry)
 
@@ -40,13 +38,20 @@ class Recorder:
     def take(self) -> tuple[Entry, ...]:
         """The entries that were not handed out yet; they go with the next write."""
         with self._lock:
-            new, self._unwritten = tuple(self._unwritten), []
+            new = tuple(self._entries[self._handed_out :])
+            self._handed_out += len(new)
+            if self._given_back:
+                new, self._given_back = self._given_back + new, ()
         return new
 
     def give_back(self, entries: tuple[Entry, ...]) -> None:
         """Entries that could not be written; they go with the write after."""
         with self._lock:
-            self._unwritten[:0] = entries
+            self._given_back = (*entries, *self._given_back)
+
+    def has_noted(self, kind: type[Event]) -> bool:
+        """Whether an event of this kind happened."""
+        return any(type(entry.event) is kind for entry in self.entries)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -8,7 +8,7 @@ from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.turn_store import Closing, TurnStore
 from turnkeeper.domain.errors import StoreError, StoreUnavailable
 from turnkeeper.domain.events import Entry
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.turn import TurnResult
 
 MAX_WAITING = 10_000
 
@@ -38,14 +38,20 @@ class SettleTurn:
         self._late: deque[Entry] = deque(maxlen=MAX_WAITING)
 
     def __call__(self, closing: Closing) -> str | None:
-        """Write a turn's end; returns why it has to wait, or None."""
-        if not self._keep_text:
-            closing = replace(closing, result=closing.result.without_texts())
+        """Write a turn's end, with a result as `kept` gave it.
+
+        Returns:
+            Why it has to wait, or None.
+        """
         self._waiting.append(closing)
         cause = self.flush()
         if cause is not None and any(one is closing for one in tuple(self._waiting)):
             self._keep_on_this_machine(closing)
         return cause
+
+    def kept(self, result: TurnResult) -> TurnResult:
+        """What is kept of a result."""
+        return result if self._keep_text else result.without_texts()
 
     @property
     def is_waiting(self) -> bool:
@@ -79,8 +85,10 @@ class SettleTurn:
             self._spool.keep_end(closing)
 
     def _was_written(self, closing: Closing) -> None:
-        with suppress(StoreError):  # then it is written twice, which changes nothing
+        try:
             self._spool.end_was_written(closing.turn_id)
+        except StoreError:
+            return  # then it is written twice, which changes nothing
 
     def flush_late(self) -> str | None:
         """Write the entries that came late; returns why they have to wait, or None."""

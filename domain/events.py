@@ -382,7 +382,7 @@ Event = (
 )
 
 
-@frozen
+@frozen(kw_only=False)
 class Entry:
     """An event with its time and place in a turn's journal.
 

@@ -121,7 +121,11 @@ class Tried:
     signal: Signal | None = None
 
 
-ERROR_LIKE = frozenset({TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE})
+ERROR_LIKE = (TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE)
+SAID_SOMETHING = (Answered, Stopped, Interrupted)
+"""The outcomes of which what was said stands."""
+_ENDED_BY_ITSELF = (*SAID_SOMETHING, Unreachable)
+"""Those after which a later signal cannot change how the turn ended."""
 
 
 def finish(tried: Tried) -> Finish:
@@ -142,16 +146,11 @@ def finish(tried: Tried) -> Finish:
 
 
 def _status(tried: Tried, last: Outcome | None) -> TurnStatus:
-    if tried.signal is not None and not (last and _has_ended_by_itself(last)):
+    if tried.signal is not None and not isinstance(last, _ENDED_BY_ITSELF):
         return _status_by_signal(tried.signal)
     if last is not None:
         return _status_of(last)
     return TurnStatus.ERROR if tried.failures else TurnStatus.SKIPPED
-
-
-def _has_ended_by_itself(last: Outcome) -> bool:
-    """Whether a later signal cannot change how the turn ended."""
-    return isinstance(last, Answered | Stopped | Interrupted | Unreachable)
 
 
 def _status_by_signal(signal: Signal) -> TurnStatus:
@@ -188,9 +187,11 @@ def _status_of(last: Outcome) -> TurnStatus:
 
 def _notice(tried: Tried, winner: Attempt | None) -> FallbackNotice | None:
     """Only for a completed fallback that people may hear of, with nobody waiting to be heard."""
-    before = _last_of_each(tried.failures, winner) if winner is not None else ()
+    if winner is None or winner.number == 0:
+        return None
+    before = _last_of_each(tried.failures, winner)
     silent = tried.audience is not Audience.PERSON or tried.signal is not None
-    if winner is None or winner.number == 0 or not before or silent:
+    if not before or silent:
         return None
     return FallbackNotice(
         slot=winner.slot,
@@ -227,7 +228,7 @@ def _settle(tried: Tried, last: Outcome | None) -> Settle:
     if tried.reservation is None:
         return Nothing()
     if (
-        isinstance(last, Answered | Stopped | Interrupted)
+        isinstance(last, SAID_SOMETHING)
         and last.ran.reply_text
         and tried.plan.attempts[last.ran.attempt_no].route is Route.SERVER
     ):

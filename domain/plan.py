@@ -110,6 +110,9 @@ class ServerRoute(Enum):
     IMPERSONATION = "a turn in somebody else's name stays on its route"
 
 
+NONE_REST: frozenset[int] = frozenset()
+
+
 @frozen
 class Plan:
     """The attempts of the planned route, and whether the server route may still be asked.
@@ -128,6 +131,12 @@ class Plan:
         numbers = [attempt.number for attempt in self.attempts]
         if numbers != list(range(len(numbers))):
             raise ValueError(f"attempts are numbered 0, 1, 2 …, not {numbers}")
+
+    def resting(self, scopes: frozenset[RestScope]) -> frozenset[int]:
+        """The numbers of the attempts whose model rests."""
+        if not scopes:
+            return NONE_REST
+        return frozenset(one.number for one in self.attempts if one.rest_scope in scopes)
 
     def longer_by(self, attempts: tuple[Attempt, ...]) -> "Plan":
         """The plan with more attempts at its end."""

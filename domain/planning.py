@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from turnkeeper.domain.admission import CooldownType
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.model import UNSET, Endpoint, Limits, Model, Sampling
 from turnkeeper.domain.occasion import QuotaSource
@@ -46,18 +47,24 @@ def lends(server: ServerSettings) -> ServerRoute:
     return ServerRoute.MEMBER_KEYS_ONLY if server.member_keys_only else ServerRoute.MAY_OPEN
 
 
+def limits_turns(server: ServerSettings) -> bool:
+    """Whether the server has a rule, cooldown or quota, that may refuse a turn its models."""
+    return (
+        server.cooldown.type is not CooldownType.OFF
+        or bool(server.channel_cooldowns)
+        or server.quota.limits_anything
+    )
+
+
 def wants_own_keys(request: TurnRequest, server: ServerSettings) -> bool:
     """Whether a turn that is planned on the server's models should be on the member's own.
 
     What no member set off has nobody to bring keys.
     """
+    if not server.member_keys_only or request.user_id is None:
+        return False
     occasion = request.occasion
-    by_member = (
-        request.user_id is not None
-        and occasion.quota_source is QuotaSource.USER
-        and not occasion.is_self_message
-    )
-    return by_member and lends(server) is ServerRoute.MEMBER_KEYS_ONLY
+    return occasion.quota_source is QuotaSource.USER and not occasion.is_self_message
 
 
 def personal_attempts(

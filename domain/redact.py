@@ -21,6 +21,11 @@ _ACCOUNT_PREFIXES = ("org-", "org_", "proj_", "user_", "user-", "acct_")
 _MIN_REST_LENGTH = 8
 _JWT_START = "eyJ"
 _STARS = "***"
+# Something of which every word that is a secret has some; most texts have none of it.
+_OF_SECRETS = re.compile(
+    "|".join(map(re.escape, (*_KEY_PREFIXES, *_ACCOUNT_PREFIXES, _STARS))) + r"|\.[\w*-]*\.",
+    re.ASCII,
+)
 
 # What follows each of these is a secret whatever it looks like. All these expressions read their
 # text once from left to right, so that hostile text costs no more than its length.
@@ -64,12 +69,15 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
         secrets: Those in use, taken out wherever they stand, also as a URL or JSON spells them.
         limit: The most characters that are returned; what is longer ends in "…". At least 1.
     """
-    text = _without(secrets, text)
+    if secrets:
+        text = _without(secrets, text)
     if _BEFORE_VALUE.search(text):
         for label in _LABELLED:
             text = label.sub(_value_masked, text)
         text = _SCHEME.sub(_credential_masked, text)
-    return _cut(_WORD.sub(_word_masked, text), limit)
+    if _OF_SECRETS.search(text):
+        text = _WORD.sub(_word_masked, text)
+    return _cut(text, limit)
 
 
 def _without(secrets: Iterable[str], text: str) -> str:

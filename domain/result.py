@@ -1,14 +1,10 @@
 """The result of a turn, from how it finished."""
 
-from functools import reduce
-
-from turnkeeper.domain.finish import Finish
+from turnkeeper.domain.finish import SAID_SOMETHING, Finish
 from turnkeeper.domain.outcome import (
     Answered,
     Empty,
-    Interrupted,
     Outcome,
-    Stopped,
     TurnStatus,
     Unreachable,
 )
@@ -24,27 +20,37 @@ from turnkeeper.domain.turn import (
     TurnResult,
 )
 
+_WITHOUT_ANSWER = (TurnStatus.ERROR, TurnStatus.TIMEOUT)
+
 
 def result_of(
     finish: Finish, plan: Plan, outcomes: tuple[Outcome, ...], request: TurnRequest, turn_id: str
 ) -> TurnResult:
     """How the turn ended, for the caller and the sink."""
-    last = finish.last_ran
-    thought_log = last.ran.thought_log if last else None
+    last, usage = finish.last_ran, usage_of(outcomes)
+    if last is None:
+        return TurnResult(
+            status=finish.status,
+            turn_id=turn_id,
+            usage=usage,
+            failures=finish.failures,
+            refusal=finish.refusal,
+        )
+    ran = last.ran
     return TurnResult(
         status=finish.status,
         turn_id=turn_id,
-        stream_results=last.ran.stream_results if last else (),
+        stream_results=ran.stream_results,
         persona_responses=_responses(last, finish.status, request),
-        thought_log=thought_log,
-        thought_log_owner=thought_log_owner(request) if thought_log else None,
+        thought_log=ran.thought_log,
+        thought_log_owner=thought_log_owner(request) if ran.thought_log else None,
         success_model=finish.winner.model if finish.winner else None,
-        credential_source=plan.attempts[last.ran.attempt_no].route if last else None,
-        usage=usage_of(outcomes),
+        credential_source=plan.attempts[ran.attempt_no].route,
+        usage=usage,
         failures=finish.failures,
         refusal=finish.refusal,
         finish=_finish_of(last),
-        delivered=last.ran.delivered if last else (),
+        delivered=ran.delivered,
         delivered_by_tool=isinstance(last, Answered) and last.delivered_by_tool,
     )
 
@@ -61,17 +67,22 @@ def thought_log_owner(request: TurnRequest) -> ThoughtLogOwner:
 
 def usage_of(outcomes: tuple[Outcome, ...]) -> Usage | None:
     """The tokens of all invocations, failed ones too; None if none reported any."""
-    reported = [outcome.ran.usage for outcome in outcomes if outcome.ran.usage is not None]
-    return reduce(Usage.plus, reported) if reported else None
+    total: Usage | None = None
+    for outcome in outcomes:
+        usage = outcome.ran.usage
+        if usage is not None:
+            total = usage if total is None else total.plus(usage)
+    return total
 
 
 def _responses(
-    last: Outcome | None, status: TurnStatus, request: TurnRequest
+    last: Outcome, status: TurnStatus, request: TurnRequest
 ) -> tuple[PersonaResponse, ...]:
     """What was said: the answer, or what was kept of it when it was stopped."""
-    speaks = isinstance(last, Answered | Stopped | Interrupted)
-    text = last.ran.reply_text.strip() if last is not None and speaks else ""
-    if not text or status in (TurnStatus.ERROR, TurnStatus.TIMEOUT):
+    if not isinstance(last, SAID_SOMETHING) or status in _WITHOUT_ANSWER:
+        return ()
+    text = last.ran.reply_text.strip()
+    if not text:
         return ()
     persona = request.impersonated or request.persona
     return (
@@ -84,9 +95,8 @@ def _responses(
     )
 
 
-def _finish_of(last: Outcome | None) -> FinishReason | None:
+def _finish_of(last: Outcome) -> FinishReason | None:
     if isinstance(last, Empty):
         return last.finish
-    if last is None or isinstance(last, Unreachable) or not last.ran.stream_results:
-        return None
-    return last.ran.stream_results[-1].finish
+    results = last.ran.stream_results
+    return results[-1].finish if results and not isinstance(last, Unreachable) else None

@@ -229,10 +229,10 @@ class TurnResult:
         log = self.thought_log
         return replace(
             self,
-            stream_results=tuple(replace(one, text="") for one in self.stream_results),
-            persona_responses=tuple(replace(one, text="") for one in self.persona_responses),
+            stream_results=tuple([replace(one, text="") for one in self.stream_results]),
+            persona_responses=tuple([replace(one, text="") for one in self.persona_responses]),
             thought_log=log and replace(log, summary=None, raw=None, fetched_content=None),
-            delivered=tuple(replace(one, text="") for one in self.delivered),
+            delivered=tuple([replace(one, text="") for one in self.delivered]),
         )
 
     @property

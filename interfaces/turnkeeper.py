@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from secrets import token_hex
+from os import urandom
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -10,7 +10,6 @@ from typing import Self
 from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.recorder import Listener, Recorder
-from turnkeeper.application.running_turns import RunningTurn
 from turnkeeper.application.sweep_orphans import nobody_told
 from turnkeeper.application.sweep_report import SweepReport
 from turnkeeper.domain.answers import Signal
@@ -97,11 +96,11 @@ class Turnkeeper:
             Exception: Whatever `sink.prepare` raised.
         """
         place = (request.server_id, request.channel_id)
-        with self._running.entered(turn_id or token_hex(16), place) as turn:
+        with self._running.entered(turn_id or urandom(16).hex(), place) as turn:
             self._heartbeat.ensure()
             forget = self._signals.watch(turn.turn_id, turn.mailbox.put)
             try:
-                recorder = self._recorder(turn, on_event)
+                turn.recorder = recorder = self._recorder(turn.turn_id, on_event)
                 return self._run_turn(request, sink, recorder=recorder, mailbox=turn.mailbox)
             finally:
                 forget()
@@ -233,9 +232,10 @@ class Turnkeeper:
         if self._is_closed:
             raise Closed("the turnkeeper was closed")
 
-    def _recorder(self, turn: RunningTurn, on_event: Callable[[Entry], None] | None) -> Recorder:
-        own = () if on_event is None else (_unharmed(on_event),)
-        return Recorder(turn.turn_id, self._clock, (turn.listen, *self._listeners, *own))
+    def _recorder(self, turn_id: str, on_event: Callable[[Entry], None] | None) -> Recorder:
+        if on_event is None:
+            return Recorder(turn_id, self._clock, self._listeners)
+        return Recorder(turn_id, self._clock, (*self._listeners, _unharmed(on_event)))
 
 
 def _unharmed(on_event: Listener) -> Listener:

@@ -68,11 +68,17 @@ class Fates:
 
     def plus(self, later: "Fates") -> "Fates":
         """These and later ones."""
+        if self is NO_FATES:
+            return later
         return Fates(
             posted=self.posted + later.posted,
             taken_back=self.taken_back + later.taken_back,
             stuck=self.stuck + later.stuck,
         )
+
+
+NO_FATES = Fates()
+"""Nothing has become of any message."""
 
 
 class Ledger(Protocol):
@@ -83,7 +89,7 @@ class Ledger(Protocol):
     """
 
     def intend(
-        self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
+        self, intent: Intent, *, fates: Fates = NO_FATES, entries: tuple[Entry, ...] = ()
     ) -> bool:
         """Write an intent, what has become of earlier ones, and journal entries, at once.
 

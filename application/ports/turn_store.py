@@ -24,7 +24,8 @@ class Opening:
         server: The server it belongs to.
         channel_id: Where it speaks.
         user_id: Who asked, or None.
-        admission: What it asks of the server's rules, or None for a personal turn.
+        admission: What it asks of the server's rules; None for a personal turn, and where the
+            server has none.
         owners: Whose settings' versions and resting models it needs.
         serialize: Whether it takes the channel's lease.
         alive_s: How long it counts as alive without a sign of life.

@@ -9,6 +9,7 @@ from fakes import FrozenClock
 from turnkeeper.application.heartbeat import ALIVE_S, EVERY_S, Heartbeat
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.turn_store import Closing, Opening
+from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.running_turns import RunningTurn, RunningTurns
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.domain.answers import Signal
@@ -99,7 +100,8 @@ class Bench:
             )
         )
         started = TurnStarted(route=Route.SERVER, attempts=(), server_route="", audience="person")
-        turn.listen(Entry(turn_id=turn.turn_id, seq=0, at_s=0.0, event=started))
+        turn.recorder = Recorder(turn.turn_id, FrozenClock())
+        turn.recorder.note(started)
 
     def alive_until(self, turn_id: str) -> datetime:
         turn = self.register.get(turn_id)

@@ -77,6 +77,16 @@ def test_ordinary_words_stay(text: str) -> None:
     assert redact(text) == text
 
 
+STARTS = ("sk-", "sk_", "AIza", "AQ.", "hf_", "AKIA", "org-", "user_", "acct_", "eyJ", "***", "**")
+RESTS = (".", "..", "-", "_", "a", "Zz9", "abcdefgh", "ABCDEFGHIJKLMNOPQRST", " ", "\n", "ä", ":")
+PARTS = st.sampled_from(STARTS + RESTS)
+
+
+@given(st.lists(PARTS, max_size=9).map("".join))
+def test_a_secret_nearby_changes_nothing_about_the_other_words(text: str) -> None:
+    assert redact(f"{text}\nsk-abcdefgh1234") == f"{redact(text)}\n{MASK}"
+
+
 def test_a_secret_in_use_is_taken_out_whatever_it_looks_like() -> None:
     assert redact("so open sesame!", ["open sesame"]) == f"so {MASK}!"
 

@@ -1,6 +1,7 @@
-"""The attempts of a server's route, as they were last planned."""
+"""The plans of servers' routes, as they were last made."""
 
-from turnkeeper.domain.plan import Attempt, FallbackEntry
+from turnkeeper.domain.owner import Route
+from turnkeeper.domain.plan import FallbackEntry, Plan
 from turnkeeper.domain.planning import Below, server_attempts
 from turnkeeper.domain.settings import ServerSettings
 from turnkeeper.domain.turn import TurnRequest
@@ -10,8 +11,8 @@ MAX_KNOWN = 10_000
 Asked = tuple[object, ...]
 
 
-class KnownAttempts:
-    """Plans each server's attempts once, as long as its settings are the same object.
+class KnownPlans:
+    """Plans each server's route once, as long as its settings are the same object.
 
     Safe to use from several threads, by plain dict reads and writes.
 
@@ -21,23 +22,29 @@ class KnownAttempts:
 
     def __init__(self, below: Below) -> None:
         self._below = below
-        self._known: dict[str, tuple[ServerSettings, Asked, tuple[Attempt, ...]]] = {}
+        self._known: dict[str, tuple[ServerSettings, Asked, Plan]] = {}
 
     def __call__(
         self, request: TurnRequest, server: ServerSettings, override: FallbackEntry | None
-    ) -> tuple[Attempt, ...]:
-        """The attempts on the server's credentials."""
+    ) -> Plan:
+        """The plan on the server's credentials."""
         if override is not None or server.randomizer:
-            return server_attempts(request, server, override, self._below)
+            return self._planned(request, server, override)
         asked = _asked(request, server)
         known = self._known.get(server.server_id)
         if known is not None and known[0] is server and known[1] == asked:
             return known[2]
-        attempts = server_attempts(request, server, None, self._below)
+        plan = self._planned(request, server, None)
         if len(self._known) >= MAX_KNOWN:
             self._known.clear()
-        self._known[server.server_id] = server, asked, attempts
-        return attempts
+        self._known[server.server_id] = server, asked, plan
+        return plan
+
+    def _planned(
+        self, request: TurnRequest, server: ServerSettings, override: FallbackEntry | None
+    ) -> Plan:
+        attempts = server_attempts(request, server, override, self._below)
+        return Plan(route=Route.SERVER, attempts=attempts)
 
 
 def _asked(request: TurnRequest, server: ServerSettings) -> Asked:

@@ -28,15 +28,13 @@ class DeliverStream:
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
         self._outlet = outlet
-        self._target = target
+        self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
         self._holds = holds
         self._rules = rules
+        self._most_messages = rules.most_messages
         self._text = VisibleText(
-            rules,
-            limit=target.max_chars,
-            cuts=not holds,
-            fills=target.edit_interval_s is not None,
+            rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
         )
         self._waiting: list[str] = []
         self._is_open = False
@@ -69,7 +67,7 @@ class DeliverStream:
     @property
     def is_full(self) -> bool:
         """Whether as many messages were posted as may be; no more are, so the caller stops."""
-        return 0 < self._rules.most_messages <= len(self._delivered)
+        return 0 < self._most_messages <= len(self._delivered)
 
     @property
     def takes_no_more(self) -> bool:
@@ -78,17 +76,18 @@ class DeliverStream:
         Look after each `text`: what comes then is ignored, so the caller stops the stream and
         calls `finish`. With no `visible_text` there is no answer.
         """
-        return self._text.is_guarded or 0 < self._rules.most_messages <= len(self._delivered)
+        return self._text.is_guarded or 0 < self._most_messages <= len(self._delivered)
 
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
-        self._waiting += self._text.take(piece)
+        if messages := self._text.take(piece):
+            self._waiting += messages
         if self._holds or not (self._is_open or self._opens()):
             return
         if self._waiting:
             self._post_waiting()
-        if self._target.edit_interval_s is not None:
-            self._grow(self._target.edit_interval_s)
+        if self._edit_interval_s is not None:
+            self._grow(self._edit_interval_s)
 
     def before_tool(self) -> None:
         """Post what is pending ahead of a tool call; nothing happens where nothing is.
@@ -112,10 +111,11 @@ class DeliverStream:
 
     def _opens(self) -> bool:
         """Whether enough text came for the first message, or long enough ago."""
-        if not self._text.shown_chars:
+        shown_chars = self._text.shown_chars
+        if not shown_chars:
             self._first_at_s = None
             return False
-        if self._text.shown_chars < self._rules.hold_chars:
+        if shown_chars < self._rules.hold_chars:
             now_s = self._clock.monotonic()
             if self._first_at_s is None:
                 self._first_at_s = now_s

@@ -1,6 +1,5 @@
 """A reply of status 200, read as an answer whatever form its body has."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -9,7 +8,7 @@ from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.providers.openai_chunks import OpenAIAnswer
 from turnkeeper.infrastructure.providers.speaker import Speaker
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseReader, in_words
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
@@ -46,13 +45,13 @@ class OpenAIReply:
         """Return what the bytes bring."""
         if self._events is None and self._body is None:
             chunk = self._begin(chunk)
-        if self._body is not None:
-            self._keep(chunk)
-        elif self._events is not None and chunk:
-            self._read_events(chunk)
+        if self._events is not None:
+            self._read_events(self._events, chunk)
+        elif self._body is not None:
+            self._keep(self._body, chunk)
         return self._answer.taken()
 
-    def end(self, broken: Failure | None = None) -> Iterator[StreamEvent]:
+    def end(self, broken: Failure | None = None) -> list[StreamEvent]:
         """Return the last events, once no more bytes come; the very last is terminal.
 
         Args:
@@ -74,20 +73,18 @@ class OpenAIReply:
             self._events = SseReader()
         return chunk
 
-    def _keep(self, chunk: bytes) -> None:
-        assert self._body is not None
-        self._body += chunk
-        if len(self._body) > MOST_BODY_BYTES:
+    def _keep(self, body: bytearray, chunk: bytes) -> None:
+        body += chunk
+        if len(body) > MOST_BODY_BYTES:
             self._fail_as_too_large()
 
-    def _read_events(self, chunk: bytes) -> None:
-        assert self._events is not None
+    def _read_events(self, reader: SseReader, chunk: bytes) -> None:
         self._size += len(chunk)
         try:
-            events = self._events.feed(chunk)
+            events = reader.feed(chunk)
         except EventTooLarge:
-            events = []
-            self._size = MOST_STREAM_BYTES + 1
+            self._fail_as_too_large()
+            return
         for event in events:
             self._read_event(event)
             if self.is_over:
@@ -95,9 +92,20 @@ class OpenAIReply:
         if self._size > MOST_STREAM_BYTES:
             self._fail_as_too_large()
 
-    def _read_event(self, event: SseEvent) -> None:
-        data = event.data
-        if data[:1] == "{" or (data := data.strip())[:1] == "{":
+    def _read_event(self, event: Event) -> None:
+        if isinstance(event, bytes):
+            try:
+                chunk = orjson.loads(event)
+            except ValueError:
+                chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
+            if isinstance(chunk, dict):
+                self._read_chunk(chunk)
+                return
+        self._read_words(in_words(event))
+
+    def _read_words(self, event: SseEvent) -> None:
+        data = event.data.strip()
+        if data[:1] == "{":
             self._read_json(event)
         elif data == _DONE:
             self.is_over = self._is_done = True
@@ -115,10 +123,14 @@ class OpenAIReply:
             self._answer.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
             return
         if isinstance(chunk, dict):
-            if event.event == "error" or not self._answer.takes_as_text(chunk):
-                self._answer.read(chunk, event.event)
+            self._read_chunk(chunk, event.event)
         elif isinstance(chunk, list):
             self._read_list(chunk)
+
+    def _read_chunk(self, chunk: dict[str, Any], event: str = "message") -> None:
+        if event == "error" or not self._answer.takes_as_text(chunk):
+            self._answer.read(chunk, event)
+            self.is_over = self._answer.failure is not None
 
     def _read_list(self, chunk: list[Any]) -> None:
         """Some wrap an error in a list."""
@@ -133,7 +145,7 @@ class OpenAIReply:
             return
         last = tail.unterminated
         if last is not None and _is_whole(last.data):
-            self._read_event(last)
+            self._read_words(last)
         elif isinstance(body := _json(tail.raw), dict | list):
             self._read_whole(body)
 

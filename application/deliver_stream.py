@@ -16,6 +16,11 @@ class DeliverStream:
     Args:
         holds: Keeps all text until `finish`, for a sink that cannot take back.
         rules: What of the text is shown, and when.
+
+    Attributes:
+        takes_no_more: Whether it is full, or the speaker guard ended the answer. Look after each
+            `text`: what comes then is ignored, so the caller stops the stream and calls `finish`.
+            With no `visible_text` there is no answer.
     """
 
     def __init__(
@@ -27,6 +32,7 @@ class DeliverStream:
         holds: bool,
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
+        self.takes_no_more = False
         self._outlet = outlet
         self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
@@ -69,19 +75,12 @@ class DeliverStream:
         """Whether as many messages were posted as may be; no more are, so the caller stops."""
         return 0 < self._most_messages <= len(self._delivered)
 
-    @property
-    def takes_no_more(self) -> bool:
-        """Whether it is full, or the speaker guard ended the answer.
-
-        Look after each `text`: what comes then is ignored, so the caller stops the stream and
-        calls `finish`. With no `visible_text` there is no answer.
-        """
-        return self._text.is_guarded or 0 < self._most_messages <= len(self._delivered)
-
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
         if messages := self._text.take(piece):
             self._waiting += messages
+        if self._text.is_guarded:
+            self.takes_no_more = True
         if self._holds or not (self._is_open or self._opens()):
             return
         if self._waiting:
@@ -130,7 +129,7 @@ class DeliverStream:
             self._is_open = True
         self._post_waiting()
         if self._growing is not None:
-            self._delivered.append(self._growing.text)
+            self._note(self._growing.text)
             self._growing = None
 
     def _post_waiting(self) -> None:
@@ -141,7 +140,12 @@ class DeliverStream:
             else:
                 self._edit(message)
                 self._growing = None
-            self._delivered.append(message)
+            self._note(message)
+
+    def _note(self, message: str) -> None:
+        """It is whole, and in the channel."""
+        self._delivered.append(message)
+        self.takes_no_more = self.takes_no_more or self.is_full
 
     def _grow(self, interval_s: float) -> None:
         """Show the message that is not whole yet, not too often."""

@@ -71,8 +71,9 @@ class VisibleText:
 
     def take(self, piece: str) -> tuple[str, ...]:
         """Take some more text; the messages that are whole."""
-        if len(piece) <= self._plain_chars and _may_mean_more(piece) is None:
-            self._plain_chars -= len(piece)
+        chars = len(piece)
+        if chars <= self._plain_chars and _may_mean_more(piece) is None:
+            self._plain_chars -= chars
             self._kept.append(piece)
             return ()
         reading = self._all_read()

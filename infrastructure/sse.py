@@ -77,6 +77,7 @@ class SseReader:
         self.comments = 0
         self._max_event_bytes = max_event_bytes
         self._is_broken = False
+        self._is_fresh = False  # the next byte begins an event, and is what it seems to be
         self._line_ends = PlainLineEnds()
         self._begun = bytearray()  # the block that is not complete; never starts with a line end
         self._strays = _Strays()
@@ -88,11 +89,20 @@ class SseReader:
         Raises:
             EventTooLarge: An event is larger than allowed. Events before it were returned.
         """
+        event = _EVENT.fullmatch(chunk) if self._is_fresh and b"\r" not in chunk else None
+        if event and len(chunk) <= self._max_event_bytes:  # words come one by one
+            return [event[1]]
         if self._is_broken:
             raise self._too_large()
+        self._is_fresh = False
         ends = self._line_ends
         if ends.takes_care or b"\r" in chunk:
             chunk = ends.plain(chunk)
+        events = self._read(chunk)
+        self._is_fresh = not (self._begun or self._is_broken or ends.takes_care)
+        return events
+
+    def _read(self, chunk: bytes) -> list[Event]:
         begun = self._begun
         if begun:
             if _LF not in chunk or not self._completes(chunk):
@@ -100,9 +110,7 @@ class SseReader:
             begun += chunk
             chunk = bytes(begun)
             begun.clear()
-        elif (event := _EVENT.fullmatch(chunk)) and len(chunk) <= self._max_event_bytes:
-            return [event[1]]  # words come one by one
-        return self._read(chunk)
+        return self._read_whole(chunk)
 
     def end(self) -> SseTail:
         """Return what is left when the stream has ended.
@@ -121,7 +129,7 @@ class SseReader:
     def _completes(self, chunk: bytes) -> bool:
         return b"\n\n" in chunk or (self._begun[-1] == _LF and chunk.startswith(b"\n"))
 
-    def _read(self, chunk: bytes) -> list[Event]:
+    def _read_whole(self, chunk: bytes) -> list[Event]:
         events: list[Event] = []
         if len(chunk) <= self._max_event_bytes:  # so none of them is too large
             found = _EVENTS.match(chunk)

@@ -59,14 +59,12 @@ class OpenAIAnswer:
             self._read_serving(chunk)
         if isinstance(usage := chunk.get("usage"), dict):
             self._usage = usage_of(usage)
-        if event == "error" or chunk.get("error") or _is_error(chunk):
+        if event == "error" or chunk.get("error"):
             self.read_error(chunk, event)
-            return
-        choices = chunk.get("choices")
-        if isinstance(choices, list):
-            for choice in choices:
-                if isinstance(choice, dict) and not choice.get("index"):
-                    self._read_choice(choice)
+        elif "choices" in chunk:
+            self._read_choices(chunk["choices"])
+        elif "error" in (chunk.get("object"), chunk.get("type")):  # one without an envelope
+            self.read_error(chunk, event)
 
     def takes_as_text(self, chunk: dict[str, Any]) -> bool:
         """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
@@ -154,6 +152,12 @@ class OpenAIAnswer:
         if serving != self._serving:
             self._serving = serving
             self._add(serving)
+
+    def _read_choices(self, choices: object) -> None:
+        if isinstance(choices, list):
+            for choice in choices:
+                if isinstance(choice, dict) and not choice.get("index"):
+                    self._read_choice(choice)
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message")
@@ -248,11 +252,6 @@ class OpenAIAnswer:
             refusal=refusal,
             confirmed=self.is_finished,
         )
-
-
-def _is_error(chunk: dict[str, Any]) -> bool:
-    """Whether it is an error without an envelope."""
-    return "choices" not in chunk and "error" in (chunk.get("object"), chunk.get("type"))
 
 
 def _name(value: object) -> str | None:

@@ -156,7 +156,6 @@ class OpenAICompatibleProvider(ChatProvider):
         broken = None
         try:
             for chunk in reply.chunks():
-                terms.stop.check()
                 yield from answer.feed(chunk)
                 if answer.is_over:
                     break

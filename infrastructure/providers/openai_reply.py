@@ -26,20 +26,17 @@ class OpenAIReply:
 
     Attributes:
         is_over: Whether all has come that is of use; more is not read.
+        is_finished: Whether a reason for the end has come; only a trailer may follow.
     """
 
     def __init__(self, speaker: Speaker) -> None:
         self.is_over = False
+        self.is_finished = False
         self._answer = OpenAIAnswer(speaker)
         self._events: SseReader | None = None
         self._body: bytearray | None = None
         self._is_done = False
         self._size = 0
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether a reason for the end has come; only a trailer may follow."""
-        return self._answer.is_finished
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Return what the bytes bring."""
@@ -99,21 +96,21 @@ class OpenAIReply:
             except ValueError:
                 chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
             if isinstance(chunk, dict):
-                self._read_chunk(chunk)
+                if not self._answer.takes_as_text(chunk):
+                    self._answer.read(chunk)
+                    self._look_at_answer()
                 return
         self._read_words(in_words(event))
 
     def _read_words(self, event: SseEvent) -> None:
         data = event.data.strip()
-        if data[:1] == "{":
-            self._read_json(event)
-        elif data == _DONE:
+        if data == _DONE:
             self.is_over = self._is_done = True
+        elif data[:1] == "{" or (data and event.event == "message"):
+            self._read_json(event)
         elif event.event == "error":
             self._answer.read_error(data, event.event)
-        elif data and event.event == "message":
-            self._read_json(event)
-        self.is_over = self.is_over or self._answer.failure is not None
+        self._look_at_answer()
 
     def _read_json(self, event: SseEvent) -> None:
         try:
@@ -123,14 +120,14 @@ class OpenAIReply:
             self._answer.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
             return
         if isinstance(chunk, dict):
-            self._read_chunk(chunk, event.event)
+            if event.event == "error" or not self._answer.takes_as_text(chunk):
+                self._answer.read(chunk, event.event)
         elif isinstance(chunk, list):
             self._read_list(chunk)
 
-    def _read_chunk(self, chunk: dict[str, Any], event: str = "message") -> None:
-        if event == "error" or not self._answer.takes_as_text(chunk):
-            self._answer.read(chunk, event)
-            self.is_over = self._answer.failure is not None
+    def _look_at_answer(self) -> None:
+        self.is_finished = self._answer.is_finished
+        self.is_over = self.is_over or self._answer.failure is not None
 
     def _read_list(self, chunk: list[Any]) -> None:
         """Some wrap an error in a list."""

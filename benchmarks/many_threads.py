@@ -1,14 +1,14 @@
 """``python -m benchmarks.many_threads``: 16, 64 and 256 threads, each one turn after the other.
 
 A turn is 50 tokens, 20 ms apart, so an ideal one takes the 49 pauses and nothing else. The threads
-begin one by one over the length of a turn, as turns of people do not begin together, and go on until
-the window is over, which begins when the last thread has begun and is as long as five ideal turns.
-What ends within it counts. Ideal is that no turn takes longer than its pauses: each thread ends five.
+begin one by one over the length of such a turn, as people do not begin together. The window opens
+when the last has begun, and is as long as five ideal turns; what ends within it counts, and the
+threads go on until it is over. Ideal is that nothing is late: each thread then ends five in it.
 
-Three ways of it take turns: bytes over a raw socket, the tuned floor, turnkeeper. The wall is one
-process of one thread beside this one, and how late it was is shown: it is in all rows, as is what
-the kernel takes. Memory is looked at once the process has done as many turns as will follow, since
-the memory store remembers 10,000: so what grows is that threads and turns are running.
+Three ways of a turn follow each other: bytes over a raw socket, the tuned floor, turnkeeper. The
+wall is one process of one thread beside this one, and how late it was is shown, as it is in all
+rows. Memory is first looked at when the process has done as many turns as are to follow, since the
+memory store remembers 10,000: so what grows is what running threads and turns take.
 
 ``python -m benchmarks.many_threads WHO THREADS URL`` measures one row, in a process of its own.
 """

@@ -16,7 +16,8 @@ class RawFloor:
 
     def __init__(self, base_url: str, model: str, messages: list[dict[str, Any]]) -> None:
         at = urlsplit(base_url)
-        assert at.hostname is not None and at.port is not None
+        assert at.hostname is not None
+        assert at.port is not None
         self._address = (at.hostname, at.port)
         body = orjson.dumps({"model": model, "messages": messages, "stream": True})
         self._request = (

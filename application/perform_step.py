@@ -167,7 +167,7 @@ class PerformStep:
                 key_id=lent.key_id,
                 is_main=lent.is_main,
                 is_probe=lent.is_probe,
-                without=tuple(sorted(step.without)),
+                without=tuple(sorted(step.without)) if step.without else (),
             )
         )
         self._lent = lent
@@ -226,11 +226,10 @@ class PerformStep:
         """Note what the last outcome means for its key and model; the state is as it was."""
         booking, ran = state.booking, state.outcomes[-1].ran
         if booking is not None and ran.lease is not None:
-            self._note(_booked(booking, state, self._invocations - 1))
-            self.unbooked.append(
-                Booked(lease=ran.lease, booking=booking, keeps_lease=state.keeps_lease)
-            )
-            if not state.keeps_lease:
+            keeps_lease = state.keeps_lease
+            self._note(_booked(booking, ran.attempt_no, ran.lease, self._invocations - 1))
+            self.unbooked.append(Booked(lease=ran.lease, booking=booking, keeps_lease=keeps_lease))
+            if not keeps_lease:
                 self._lent = None
         if not state.is_answered and not isinstance(state.next_step(), Finish):
             self._book_now()
@@ -301,14 +300,14 @@ def _asked(
             return events.ServerRouteAsked(answer="failed", cause=cause)
 
 
-def _booked(booking: Booking, state: TurnState, invocation_no: int) -> events.KeyBooked:
-    ran = state.outcomes[-1].ran
-    assert ran.lease is not None
+def _booked(
+    booking: Booking, attempt_no: int, lease: Lease, invocation_no: int
+) -> events.KeyBooked:
     word, error_class, rests, rest_s = booked_as(booking)
     return events.KeyBooked(
-        attempt_no=ran.attempt_no,
+        attempt_no=attempt_no,
         invocation_no=invocation_no,
-        key_id=ran.lease.key_id,
+        key_id=lease.key_id,
         booking=word,
         error_class=error_class,
         rests=rests,
@@ -326,7 +325,7 @@ def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.In
         detail=_detail_of(outcome),
         reply_chars=len(ran.reply_text),
         delivered_by_tool=isinstance(outcome, Answered) and outcome.delivered_by_tool,
-        kept=tuple(delivery.message_id for delivery in ran.delivered),
+        kept=tuple([delivery.message_id for delivery in ran.delivered]),
         input_tokens=ran.usage.input_tokens if ran.usage else None,
         output_tokens=ran.usage.output_tokens if ran.usage else None,
         response_model=_response_model(outcome),
@@ -335,9 +334,10 @@ def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.In
 
 
 def _response_model(outcome: Outcome) -> str | None:
-    said = (one.serving.model for one in outcome.ran.stream_results if one.serving)
-    last = [model for model in said if model][-1:]
-    return redact(last[0], limit=MAX_MODEL_CHARS) if last else None
+    for one in reversed(outcome.ran.stream_results):
+        if one.serving and one.serving.model:
+            return redact(one.serving.model, limit=MAX_MODEL_CHARS)
+    return None
 
 
 def _failure_of(outcome: Outcome) -> Failure | None:
@@ -346,6 +346,9 @@ def _failure_of(outcome: Outcome) -> Failure | None:
 
 def _detail_of(outcome: Outcome) -> str:
     match outcome:
+        case Answered(ran=ran):
+            results = ran.stream_results
+            return results[-1].finish.value if results and results[-1].finish else ""
         case Empty(finish=finish):
             return finish.value if finish else ""
         case Stopped(reason=reason):
@@ -354,8 +357,5 @@ def _detail_of(outcome: Outcome) -> str:
             return phase.value
         case Unreachable(code=code):
             return code
-        case Answered(ran=ran):
-            results = ran.stream_results
-            return results[-1].finish.value if results and results[-1].finish else ""
         case Failed() | Interrupted() | Crashed():
             return ""

@@ -19,7 +19,7 @@ from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_tools import RunTools, Workbench
 from turnkeeper.application.stage import Stage
-from turnkeeper.application.tool_loop import Cues, Job, ToolLoop
+from turnkeeper.application.tool_loop import Job, ToolLoop
 from turnkeeper.application.watch_invocation import ABANDONED, Invocation, WatchInvocation, crashed
 from turnkeeper.domain.adjust import tokens_of
 from turnkeeper.domain.answers import Prepared
@@ -112,7 +112,7 @@ class RunInvocation:
                 key_id=step.lease.key_id if step.lease else None,
                 adjust=type(step.adjust).__name__,
                 tokens=tokens_of(step.adjust),
-                take_back=tuple(delivery.message_id for delivery in step.take_back),
+                take_back=tuple([delivery.message_id for delivery in step.take_back]),
                 another_may_answer=step.another_may_answer,
             )
         )
@@ -184,6 +184,7 @@ class RunInvocation:
             provider=measured(provider, progress, self._limits, self._clock),
             deadline=deadline,
             ran=_start_of(step),
+            still_working=partial(self._say_still_working, stage, outlet),
             policy=self._tool_policy,
         )
         loop = ToolLoop(
@@ -199,10 +200,7 @@ class RunInvocation:
             delivery=delivery,
             progress=progress,
             clock=self._clock,
-            cues=Cues(
-                first_progress=partial(_note_first_progress, stage, outlet.invocation_no, now_s),
-                still_working=partial(self._say_still_working, stage, outlet),
-            ),
+            first_progress=partial(_note_first_progress, stage, invocation_no, now_s),
         )
         return Invocation(
             loop=loop,

@@ -42,6 +42,7 @@ from turnkeeper.domain.watch import Progress
 
 _CUT = Finished(reason=FinishReason.STOP, raw=("cut here",))
 """The end of an answer that is not listened to any further."""
+_PROGRESS = frozenset({TextDelta, ReasoningDelta, ToolCallDelta})
 DETAILS = "[Scene Metadata]"
 """What stands before the details in the reply's text; people do not see them."""
 NO_TERMINAL = Failure(
@@ -61,6 +62,7 @@ class Job:
         provider: Who is asked.
         deadline: By when the invocation has ended.
         ran: What the outcome starts from: attempt and lease.
+        still_working: Called once, when it has gone on for long.
         policy: How far model and tools may go on with each other.
     """
 
@@ -69,20 +71,8 @@ class Job:
     provider: ChatProvider
     deadline: Deadline
     ran: Ran
-    policy: ToolPolicy = ToolPolicy()
-
-
-@frozen
-class Cues:
-    """What is called on the way.
-
-    Attributes:
-        first_progress: Once, with the monotonic instant of the first progress.
-        still_working: Once, when it has gone on for long.
-    """
-
-    first_progress: Callable[[float], None]
     still_working: Callable[[], None]
+    policy: ToolPolicy = ToolPolicy()
 
 
 class ToolLoop:
@@ -90,6 +80,7 @@ class ToolLoop:
 
     Args:
         tools: Makes what runs the tools; called once the model asks for one.
+        first_progress: Called once, with the monotonic instant of the first progress.
     """
 
     def __init__(
@@ -100,7 +91,7 @@ class ToolLoop:
         delivery: DeliverStream,
         progress: Progress,
         clock: Clock,
-        cues: Cues,
+        first_progress: Callable[[float], None],
     ) -> None:
         self._job = job
         self._make_tools = tools
@@ -108,7 +99,7 @@ class ToolLoop:
         self._delivery = delivery
         self._progress = progress
         self._clock = clock
-        self._cues = cues
+        self._first_progress = first_progress
         self._began_s = clock.monotonic()
         self._history: tuple[Item, ...] = ()
         self._spent: frozenset[str] = frozenset()  # tools that are offered no more
@@ -131,7 +122,7 @@ class ToolLoop:
         answers: tuple[ToolAnswer, ...] = ()
         for number in range(self._job.policy.max_calls):
             if number == self._job.policy.still_working_at:
-                self._cues.still_working()
+                self._job.still_working()
             heard = self._listened(stop)
             calls = assembled(heard.asked_for) if _asks_for_tools(heard) else ()
             if not calls or not self._job.call.conversation.tools:
@@ -181,12 +172,11 @@ class ToolLoop:
     def _take(self, stream: Iterator[StreamEvent], heard: Heard, stop: Stop) -> None:
         monotonic, progress, delivery = self._clock.monotonic, self._progress, self._delivery
         for event in stream:
-            kind = type(event)
-            if kind is TextDelta or kind is ReasoningDelta or kind is ToolCallDelta:
+            if type(event) in _PROGRESS:
                 now_s = progress.last_at_s = monotonic()
                 if not self._has_progress:
                     self._has_progress = True
-                    self._cues.first_progress(now_s)
+                    self._first_progress(now_s)
             if isinstance(event, TextDelta):
                 delivery.text(event.text)
                 if delivery.takes_no_more:

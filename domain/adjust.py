@@ -38,10 +38,10 @@ Adjust = AsIs | Shrink | CapOutput | WithoutMedia | Repeat
 def tokens_of(adjust: Adjust) -> int | None:
     """The tokens that an invocation is shrunk or capped to, or None where it is not."""
     match adjust:
-        case Shrink(to_tokens=tokens) | CapOutput(tokens=tokens):
-            return tokens
         case AsIs() | WithoutMedia() | Repeat():
             return None
+        case Shrink(to_tokens=tokens) | CapOutput(tokens=tokens):
+            return tokens
 
 
 def adjust_of(name: str, tokens: int | None) -> Adjust:

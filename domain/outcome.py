@@ -196,7 +196,7 @@ class Ran:
     @property
     def superseded(self) -> tuple[Delivery, ...]:
         """What is taken back once another invocation is certain."""
-        return tuple(delivery for delivery in self.delivered if delivery.can_be_superseded)
+        return tuple([delivery for delivery in self.delivered if delivery.can_be_superseded])
 
 
 @frozen

@@ -166,7 +166,7 @@ class TurnState:
         resting: frozenset[int] = frozenset(),
     ) -> "TurnState":
         """The state in which nothing was tried yet."""
-        numbers = tuple(attempt.number for attempt in plan.attempts)
+        numbers = tuple([attempt.number for attempt in plan.attempts])
         refusal = admission if isinstance(admission, Refused) else None
         order = _deferred(numbers, resting)
         return cls(
@@ -186,17 +186,17 @@ class TurnState:
     def next_step(self) -> Step:
         """Decide. The same state always gives the same step."""
         match self.at:
+            case Leasing(prepared=prepared, without=without):
+                return LeaseKey(attempt_no=prepared.attempt_no, without=without)
+            case Ready() as ready:
+                return self._invocation(ready)
             case Choosing() if self.queue:
                 return Prepare(attempt_no=self.queue[0])
             case Choosing() if self.may_open and self._may_open_now():
                 return OpenServerRoute(start_no=len(self.plan.attempts))
-            case Leasing(prepared=prepared, without=without):
-                return LeaseKey(attempt_no=prepared.attempt_no, without=without)
             case Waiting(then=then, until_s=until_s):
                 return Wait(attempt_no=then.prepared.attempt_no, until_s=until_s, why=KEY_RESTS)
-            case Ready() as ready:
-                return self._invocation(ready)
-            case Choosing() | Over():
+            case Over() | Choosing():
                 return self._run_again() or finish(self._tried())
             case unknown:
                 assert_never(unknown)
@@ -261,7 +261,7 @@ class TurnState:
     def model_rest_s(self) -> float:
         """For how long the last outcome puts its model behind the others; 0 for not at all."""
         match self.outcomes[-1] if self.outcomes else None:
-            case TimedOut(phase=TimeoutPhase.TURN):
+            case Answered() | TimedOut(phase=TimeoutPhase.TURN):
                 return 0.0
             case Failed(failure=failure) | TimedOut(failure=failure):
                 reaction = REACTIONS[failure.kind]
@@ -293,18 +293,18 @@ class TurnState:
     def told(self, answer: Answer) -> "TurnState":
         """The state once a step was answered or a signal heard."""
         match answer:
-            case Heard(signal=signal):
-                return self._heard(signal)
             case Prepared():
                 return self._prepared(answer)
-            case Unpreparable(attempt_no=number, cause=cause):
-                failure = Failure(kind=FailureKind.UNPREPARABLE, message=cause)
-                return self._gave_up(number, failure)
             case Leased(lease=lease):
                 assert isinstance(self.at, Leasing)
                 at = self.at
                 ready = Ready(prepared=at.prepared, lease=lease, kept=at.kept)
                 return replace(self, at=ready, lease_is_back=False)
+            case Heard(signal=signal):
+                return self._heard(signal)
+            case Unpreparable(attempt_no=number, cause=cause):
+                failure = Failure(kind=FailureKind.UNPREPARABLE, message=cause)
+                return self._gave_up(number, failure)
             case NoKey():
                 return self._no_key(answer)
             case Waited() if isinstance(self.at, Waiting):
@@ -369,7 +369,7 @@ class TurnState:
         return replace(self, signal=signal, at=Over())
 
     def _prepared(self, prepared: Prepared) -> "TurnState":
-        queue = tuple(n for n in self.queue if n != prepared.attempt_no)
+        queue = tuple([n for n in self.queue if n != prepared.attempt_no])
         needs_key = self.attempt(prepared.attempt_no).needs_key
         at = Leasing(prepared=prepared) if needs_key else Ready(prepared=prepared, lease=None)
         return replace(self, queue=queue, at=at)
@@ -477,6 +477,8 @@ class TurnState:
 
 def _deferred(numbers: tuple[int, ...], resting: frozenset[int]) -> tuple[int, ...]:
     """Resting attempts behind the others of their route; none is dropped."""
+    if not resting:
+        return numbers
     awake = tuple(number for number in numbers if number not in resting)
     return awake + tuple(number for number in numbers if number in resting)
 

@@ -222,13 +222,13 @@ class Conversation(_OfConversation):
     def outline(self) -> bytes:
         """What its items are at a glance, a byte each; see `turnkeeper.domain.outline`."""
         if self._outline is None:
-            keep((self,), "_outline", (_outline_of(self.items),))
+            keep(Conversation._outline, (self,), (_outline_of(self.items),))
         return self._outline  # type: ignore[no-any-return]
 
     @property
     def is_plain(self) -> bool:
         """Whether all its items are texts that somebody said, and none is empty or scaffolding."""
-        return self.outline.isascii()  # as the odd bit is the eighth
+        return (self._outline or self.outline).isascii()  # as the odd bit is the eighth
 
     @property
     def odd(self) -> tuple[Item, ...]:
@@ -244,17 +244,17 @@ class Conversation(_OfConversation):
             estimate: Says it of an item, whose text alone it goes by: that is done once.
         """
         tokens = [item._tokens for item in self.items]
-        if None not in tokens:
+        if all(tokens):
             return tokens
         new = [item for item in self.items if item._tokens is None]
-        keep(new, "_tokens", map(estimate, new))
+        keep(Item._tokens, new, map(estimate, new))
         return [item._tokens for item in self.items]
 
 
 def _outline_of(items: tuple[Item, ...]) -> bytes:
-    kinds = [item._kind for item in items]
-    if None not in kinds:
-        return bytes(kinds)
-    new = [item for item in items if item._kind is None]
-    keep(new, "_kind", map(_kind_of, new))
+    try:
+        return bytes([item._kind for item in items])
+    except TypeError:
+        new = [item for item in items if item._kind is None]
+        keep(Item._kind, new, map(_kind_of, new))
     return bytes([item._kind for item in items])

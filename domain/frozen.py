@@ -8,7 +8,7 @@ compiled when a class is first used.
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
@@ -48,14 +48,12 @@ def frozen(
     return _declared(kind, kw_only)
 
 
-def keep(values: Sequence[object], slot: str, known: Iterable[object]) -> None:
-    """Keep with each of some values what follows from it, in a slot of their class's parent.
+def keep(slot: Any, values: Iterable[object], known: Iterable[object]) -> None:
+    """Keep with each value what follows from it, in a slot that its class has from a parent.
 
-    The slot is None before. It is no field: not given, compared, shown, copied or pickled. There
-    is at least one value, and all are of one class.
+    The slot is None before. It is no field: not given, compared, shown, copied or pickled.
     """
-    set_in = getattr(type(values[0]), slot).__set__
-    deque(map(set_in, values, known), maxlen=0)
+    deque(map(slot.__set__, values, known), maxlen=0)
 
 
 def _declared(kind: type[T], kw_only: bool) -> type[T]:

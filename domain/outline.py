@@ -1,7 +1,9 @@
 """A conversation at a glance: a byte an item, so that a long one is searched, not looped over."""
 
 SYSTEM, USER, MODEL, TOOL = range(4)
-"""Who says an item: its two lowest bits."""
+"""Who says an item."""
+SPEAKER = 0x03
+"""The bits that say so."""
 MAY_GO = 0x04
 """It goes with the history, so it may be left out."""
 ASKS = 0x08

@@ -15,6 +15,7 @@ from turnkeeper.infrastructure.http_exchange import exchanged
 from turnkeeper.infrastructure.http_prepared import Preparer
 from turnkeeper.infrastructure.http_request import HttpRequest
 from turnkeeper.infrastructure.http_stream import HttpStream
+from turnkeeper.infrastructure.name_lookup import NameLookup
 from turnkeeper.infrastructure.wire import Wire
 
 __all__ = ["HttpClient", "HttpError", "HttpErrorKind", "HttpJson", "HttpRequest", "HttpStream"]
@@ -48,9 +49,10 @@ class HttpClient:
         verify: True, a path of certificates to trust, or False to trust everybody.
         proxies: By scheme, by scheme://host, or for "all"; None for none.
         idle_limit_s: After how long a rest a connection is not used again.
+        names: How names are looked up; without a thread for it, that is waited for.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each setting
         self,
         *,
         user_agent: str,
@@ -59,9 +61,11 @@ class HttpClient:
         verify: bool | str = True,
         proxies: Mapping[str, str] | None = None,
         idle_limit_s: float = 60.0,
+        names: NameLookup = NameLookup(),
     ) -> None:
         self._connect_timeout_s = connect_timeout_s
         self._idle_limit_s = idle_limit_s
+        self._names = names
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.headers = CaseInsensitiveDict(
@@ -77,8 +81,7 @@ class HttpClient:
     def post_stream(self, request: HttpRequest, *, stop: Stop, read_timeout_s: float) -> HttpStream:
         """POST and return the reply once its head is there. Close it, best by `with`.
 
-        While it is open, `stop` ends whatever waits for the network; only a name that is being
-        looked up is waited for.
+        While it is open, `stop` ends whatever waits for the network.
 
         Args:
             request: What to send.
@@ -100,6 +103,7 @@ class HttpClient:
             connect_timeout_s=self._connect_timeout_s,
             read_timeout_s=read_timeout_s,
             idle_limit_s=self._idle_limit_s,
+            names=self._names,
         )
         forget_stop = stop.on_stop(wire.cut)
         try:

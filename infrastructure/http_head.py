@@ -16,13 +16,13 @@ _MOST_HEAD_BYTES = 65_536
 _MOST_HEADERS = 100
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\n]*)?\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
-_FOLD = re.compile(r"(?<!\A)\n(?=[ \t])")
+_FOLD = re.compile(r"\n(?=[ \t])")
 _HEADER = re.compile(r"\n([^\n:]*):([^\n]*)")
 _FRAMING = re.compile(
     r"\n(content-length|transfer-encoding|connection|content-encoding):([^\n]*)", re.IGNORECASE
 )
 _HTTP = b"HTTP/"
-_CONTINUE = 100
+_CONTINUE = b"100"
 _WITHOUT_BODY = frozenset({204, 304})
 
 
@@ -30,7 +30,7 @@ class ReplyHeaders(Mapping[str, str]):
     """Headers by name in any case; several of one name are joined by ", ".
 
     Args:
-        text: Each header behind a line feed. It is taken apart once somebody asks.
+        text: Each behind a line feed. They are taken apart once somebody asks for one.
     """
 
     def __init__(self, text: str) -> None:
@@ -62,7 +62,7 @@ class Head:
         is_last: Whether the connection can carry no further reply.
     """
 
-    def __init__(self, version: int, status: int, text: str, verb: str) -> None:
+    def __init__(self, status: int, text: str, verb: str, *, is_old: bool) -> None:
         self.status = status
         self.headers = ReplyHeaders(text)
         framing = _joined(_FRAMING.findall(text))
@@ -71,7 +71,8 @@ class Head:
         self.length = None if self.is_chunked else _length_in(framing)
         if status in _WITHOUT_BODY or status < 200 or verb == "HEAD":
             self.length, self.is_chunked = 0, False
-        self.is_last = _is_last(version, framing) or (self.length is None and not self.is_chunked)
+        ends_with_connection = self.length is None and not self.is_chunked
+        self.is_last = ends_with_connection or _is_last(framing.get("connection", ""), is_old)
 
 
 def head_from(source: Source, verb: str) -> Head:
@@ -87,14 +88,14 @@ def head_from(source: Source, verb: str) -> Head:
         status_line = _STATUS_LINE.match(lines)
         if status_line is None:
             raise BadStatusLine("the reply begins with no status")
-        if int(status_line[2]) != _CONTINUE:
+        if status_line[2] != _CONTINUE:
             break
-    text = "\n" + lines[status_line.end() :].decode("latin-1").replace("\r", "")
+    text = lines.decode("latin-1").replace("\r", "")
     if "\n " in text or "\n\t" in text:
         text = _FOLD.sub("", text)  # a line that begins with a space goes on with the one before
-    if text.count("\n") > _MOST_HEADERS + 2:  # and the blank line with its end
+    if text.count("\n") > _MOST_HEADERS + 2:  # and the first line, and the blank one
         raise HTTPException("the head has more than 100 lines")
-    return Head(int(status_line[1]), int(status_line[2]), text, verb)
+    return Head(int(status_line[2]), text, verb, is_old=status_line[1] == b"0")
 
 
 def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
@@ -137,8 +138,6 @@ def _length_in(framing: Mapping[str, str]) -> int | None:
     return int(length)
 
 
-def _is_last(version: int, framing: Mapping[str, str]) -> bool:
-    said = framing.get("connection", "").lower()
-    if version > 0:
-        return "close" in said
-    return "keep-alive" not in said
+def _is_last(connection: str, is_old: bool) -> bool:
+    said = connection.lower()
+    return "keep-alive" not in said if is_old else "close" in said

@@ -51,9 +51,9 @@ class PreparedCall:
         if not self.headers.keys().isdisjoint(own):
             common = {name: value for name, value in self.headers.items() if name not in own}
             start = _start(self.verb, self.route, common)
-        if request.body or self.is_length_said:
-            own["Content-Length"] = str(len(request.body))
-        return start + _lines(own) + b"\r\n"
+        if not request.body and not self.is_length_said:
+            return b"%b%b\r\n" % (start, _lines(own))
+        return b"%b%bContent-Length: %d\r\n\r\n" % (start, _lines(own), len(request.body))
 
 
 class Preparer:

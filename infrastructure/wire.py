@@ -4,18 +4,22 @@ import socket
 import time
 from contextlib import suppress
 from contextvars import ContextVar
+from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import Any
 
+from turnkeeper.infrastructure.name_lookup import Found, NameLookup
 from turnkeeper.infrastructure.timed_socket import possible
 
 _Options = list[tuple[int, int, int | bytes]]
+_HERE = NameLookup()
+_NOTHING: Found = ()  # what wakes who waits for a name
 
 
 class Wire:
     """What one request holds of the network, from its first look-up to its last byte.
 
-    Its lock guards the socket that it holds: shutting down and closing exclude each other, as a
+    Its lock guards the socket that it holds: shutting down excludes closing and letting go, as a
     closed descriptor may belong to somebody else a moment later.
 
     Attributes:
@@ -24,7 +28,12 @@ class Wire:
     """
 
     def __init__(
-        self, *, connect_timeout_s: float, read_timeout_s: float, idle_limit_s: float
+        self,
+        *,
+        connect_timeout_s: float,
+        read_timeout_s: float,
+        idle_limit_s: float,
+        names: NameLookup = _HERE,
     ) -> None:
         self.connect_timeout_s = connect_timeout_s
         self.read_timeout_s = read_timeout_s
@@ -32,12 +41,17 @@ class Wire:
         self.is_cut = False
         self.is_connected = False
         self.lock = RLock()  # one that a signal handler may take again
+        self._names = names
         self._socket: socket.socket | None = None
+        self._answers: SimpleQueue[Found | Exception] | None = None
 
     def cut(self) -> None:
-        """End whatever call on the socket blocks, and let none begin."""
+        """End a look-up and whatever call on the socket blocks, and let none begin."""
         with self.lock:
             self.is_cut = True
+            answers = self._answers
+            if answers is not None:
+                answers.put(_NOTHING)
             if self._socket is not None:
                 with suppress(OSError):
                     # Not a TLS socket's own shutdown: it takes the state from under a read.
@@ -54,9 +68,9 @@ class Wire:
         Raises:
             ConnectionAbortedError: It was cut already.
         """
-        with self.lock:
-            self._socket = sock
-            self.check()
+        # In this order, so that a cut at any time either finds the socket or is seen here.
+        self._socket = sock
+        self.check()
 
     def connected(self, sock: socket.socket) -> None:
         """Hold the socket and go over from connecting to waiting for the reply."""
@@ -71,10 +85,13 @@ class Wire:
     def open(self, host: str, port: int, options: _Options) -> socket.socket:
         """Return a socket that is connected to the first of the host's addresses that answers.
 
-        Looking up a name cannot be cut. Connecting can; the addresses share the time.
+        Looking up its name and all of the addresses share the time.
+
+        Raises:
+            OSError: The name is not found, or no address answers in time.
         """
         until_s = time.monotonic() + possible(self.connect_timeout_s)
-        found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+        found = self._addresses(host.strip("[]"), port, until_s)
         error = OSError("the name has no address")
         for number, (family, kind, protocol, _, address) in enumerate(found):
             share_s = (until_s - time.monotonic()) / (len(found) - number)
@@ -88,6 +105,21 @@ class Wire:
                 sock.settimeout(possible(until_s - time.monotonic()))  # what is left for TLS
                 return sock
         raise error
+
+    def _addresses(self, host: str, port: int, until_s: float) -> Found:
+        answers = self._answers = SimpleQueue()
+        self.check()  # only now, as in `hold`
+        self._names.ask(host, port, answers.put)
+        try:
+            answer = answers.get(timeout=max(0.0, until_s - time.monotonic()))
+        except Empty:
+            raise TimeoutError("the name was not found in time") from None
+        finally:
+            self._answers = None
+        self.check()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def _connect(
         self, sock: socket.socket, address: Any, options: _Options, timeout_s: float

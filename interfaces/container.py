@@ -90,7 +90,7 @@ class Container(DeclarativeContainer):
     clock = ThreadSafeSingleton(SystemClock)
     dice = ThreadSafeSingleton(SystemDice)
     runner = Resource(parts.open_runner)
-    http = Resource(parts.open_http, settings)
+    http = Resource(parts.open_http, settings, runner)
     vault = ThreadSafeSingleton(parts.vault_of, settings)
     address_check = ThreadSafeSingleton(
         AddressCheck, allowed_hosts=settings.provided.allowed_hosts, runner=runner

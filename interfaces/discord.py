@@ -16,6 +16,7 @@ from turnkeeper.infrastructure.discord.reader import DiscordChannelReader
 from turnkeeper.infrastructure.discord.transport import BASE_URL, Transport
 from turnkeeper.infrastructure.discord.webhook_store import WebhookStore
 from turnkeeper.infrastructure.discord.webhooks import Webhooks
+from turnkeeper.infrastructure.name_lookup import NameLookup
 from turnkeeper.interfaces.settings import Settings
 
 
@@ -29,7 +30,11 @@ def open_bot(
     """
     if settings.discord_token is None:
         raise SettingsError("there is no Discord bot: set DISCORD_TOKEN to its token")
-    transport = Transport(Secret(settings.discord_token), base_url=settings.discord_url or BASE_URL)
+    transport = Transport(
+        Secret(settings.discord_token),
+        base_url=settings.discord_url or BASE_URL,
+        names=NameLookup(runner),
+    )
     client = DiscordClient(transport, clock=clock)
     yield Bot(
         client=client,

@@ -29,6 +29,7 @@ from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
 from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
+from turnkeeper.infrastructure.name_lookup import NameLookup
 from turnkeeper.infrastructure.no_channel import NoChannel
 from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
 from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
@@ -60,7 +61,7 @@ def open_runner() -> Iterator[ThreadRunner]:
     runner.close()
 
 
-def open_http(settings: Settings) -> Iterator[HttpClient]:
+def open_http(settings: Settings, runner: Runner) -> Iterator[HttpClient]:
     """One pool of connections to all providers.
 
     What lies beneath it logs paths at DEBUG, and a path may hold a token.
@@ -71,6 +72,7 @@ def open_http(settings: Settings) -> Iterator[HttpClient]:
         user_agent=f"turnkeeper/{VERSION}",
         connect_timeout_s=settings.connect_s,
         pool_size=settings.max_turns,
+        names=NameLookup(runner),
     )
     yield http
     http.close()

@@ -17,6 +17,7 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
     VideoPart,
 )
+from turnkeeper.domain.frozen import replace
 
 TEXTS = st.builds(TextPart, text=st.sampled_from(("", " ", "hi", "Привет", "a longer text")))
 CALL_IDS = st.sampled_from("ab")
@@ -43,7 +44,7 @@ MEDIA = MediaDescriptor(kind=MediaKind.IMAGE, uri="data:image/png;base64,AAAA")
 PLAIN_ITEMS = st.builds(
     Item.said,
     st.sampled_from((Role.SYSTEM, Role.USER, Role.MODEL)),
-    st.sampled_from((" ", "hi", "Привет", "a longer text")),
+    st.sampled_from((" ", "\n\u3000", " hi", "Привет", "a longer text")),
     st.sampled_from((None, Tag.HISTORY, Tag.SAMPLE, Tag.NOTE, Tag.MEDIA_NOTICE)),
 )
 ITEMS = PLAIN_ITEMS | st.builds(
@@ -58,3 +59,10 @@ ITEMS = PLAIN_ITEMS | st.builds(
 def talks(items: st.SearchStrategy[Item] = ITEMS) -> st.SearchStrategy[Conversation]:
     """Conversations of such items."""
     return st.lists(items, max_size=8).map(lambda some: Conversation(items=tuple(some)))
+
+
+def looked_at(talk: Conversation) -> Conversation:
+    """The same, with nothing added to each item, so that each has to be looked at."""
+    nothing = TextPart(text="")
+    items = tuple(replace(item, parts=(*item.parts, nothing)) for item in talk.items)
+    return replace(talk, items=items)

@@ -11,6 +11,7 @@ from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.discord.call import Call
 from turnkeeper.infrastructure.discord.reply import Reply, Sent
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
+from turnkeeper.infrastructure.name_lookup import NameLookup
 from turnkeeper.infrastructure.threads import ThreadStop
 
 BASE_URL = "https://discord.com/api/v10"
@@ -28,6 +29,7 @@ class Transport:
         token: The bot's.
         base_url: Where Discord is, with the version of its interface.
         read_timeout_s: The longest wait for a reply.
+        names: How Discord's name is looked up.
     """
 
     def __init__(
@@ -38,11 +40,12 @@ class Transport:
         verify: bool | str = True,
         proxies: Mapping[str, str] | None = None,
         read_timeout_s: float = READ_TIMEOUT_S,
+        names: NameLookup = NameLookup(),
     ) -> None:
         self._token = token
         self._base_url = base_url.rstrip("/")
         self._read_timeout_s = read_timeout_s
-        self._http = HttpClient(user_agent=USER_AGENT, verify=verify, proxies=proxies)
+        self._http = HttpClient(user_agent=USER_AGENT, verify=verify, proxies=proxies, names=names)
         _hide_addresses()
 
     def send(self, call: Call, *, within_s: float, stop: Stop | None) -> Reply:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import islice
 from threading import Lock
 from typing import Any
 
@@ -65,8 +66,9 @@ class MemoryJournal(Journal):
 
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
-            began = [turn_id for turn_id, kept in self._turns.items() if 0 in kept[::4]]
-        return tuple(began[::-1][:limit])
+            newest = reversed(self._turns.items())
+            began = (turn_id for turn_id, kept in newest if 0 in kept[::4])
+            return tuple(islice(began, limit))
 
     def _rows(self, turn_id: str) -> list[_Row]:
         """By number; of two with one number, the first."""

@@ -71,9 +71,8 @@ class Register:
     def begin(self, turn: Turn, place: Place) -> None:
         """Enter a turn that runs in a channel from now on."""
         self.add(turn)
-        running = self.in_channel(place)
-        self._places.pop(place, None)  # the places used last are kept
-        self._places[place] = (*running, turn)
+        before = self._places.pop(place, ())  # the places used last are kept
+        self._places[place] = (*self._running(before), turn) if before else (turn,)
 
     def end(self, turn: Turn, result: TurnResult, place: Place) -> None:
         """Give a turn its result; most often its channel has no other."""
@@ -126,10 +125,11 @@ class Register:
     def in_channel(self, place: Place) -> tuple[Turn, ...]:
         """The turns that are not over in a channel, oldest first."""
         turns = self._places.get(place)
-        if turns is None:
-            return ()
+        return tuple(self._running(turns)) if turns is not None else ()
+
+    def _running(self, turns: tuple[Turn, ...]) -> list[Turn]:
         known = self._turns
-        return tuple([one for one in turns if one.is_running and known.get(one.turn_id) is one])
+        return [one for one in turns if one.is_running and known.get(one.turn_id) is one]
 
 
 def place_of(server: Owner, channel_id: str) -> Place:

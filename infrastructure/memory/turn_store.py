@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from turnkeeper.application.ports.key_ring import KeyRing
 from turnkeeper.application.ports.ledger import Ledger
@@ -204,7 +205,7 @@ class MemoryTurnStore(TurnStore, Standings):
         return self._admissions.ask(opening.admission, now, instead_of=gone)
 
     def _enter(self, opening: Opening, epoch: int, place: Place, now: datetime) -> None:
-        alive_until = now + timedelta(seconds=opening.alive_s)
+        alive_until = now + _seconds(opening.alive_s)
         if self._register.get(opening.turn_id) is None:
             turn = Turn(
                 turn_id=opening.turn_id,
@@ -243,7 +244,12 @@ class MemoryTurnStore(TurnStore, Standings):
         return self._register.clock.now()
 
     def _in(self, seconds: float) -> datetime:
-        return self._now() + timedelta(seconds=seconds)
+        return self._now() + _seconds(seconds)
+
+
+@lru_cache(maxsize=16)
+def _seconds(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds)  # slow to make, and always of the same few settings
 
 
 def _epoch(same: Turn | None, dead: list[Turn]) -> int:

@@ -30,10 +30,7 @@ _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]")
 def messages_of(turns: Iterable[Turn]) -> list[dict[str, Any]]:
     """The messages of a dialogue; results of tools stand first in theirs."""
     messages = [
-        {
-            "role": "assistant" if turn.is_model else "user",
-            "content": list(_model_blocks(turn) if turn.is_model else _user_blocks(turn)),
-        }
+        {"role": "assistant" if turn.is_model else "user", "content": _blocks(turn)}
         for turn in turns
     ]
     return [message for message in messages if message["content"]]
@@ -58,6 +55,13 @@ def is_signed(block: Block) -> bool:
         case "redacted_thinking":
             return bool(block.get("data"))
     return False
+
+
+def _blocks(turn: Turn) -> list[Block]:
+    text = turn.only_text
+    if text is not None:
+        return [_text(text)]
+    return list(_model_blocks(turn) if turn.is_model else _user_blocks(turn))
 
 
 def _model_blocks(turn: Turn) -> Iterator[Block]:

@@ -49,15 +49,24 @@ def contents_of(turns: Iterable[Turn], model: str) -> list[Content]:
     wants_signatures = (version_of(model) or (0, 0)) >= (3, 0)
     contents: list[Content] = []
     for turn in turns:
-        if turn.is_model:
+        text = turn.only_text
+        if text is not None:
+            contents.append(
+                {"role": "model" if turn.is_model else "user", "parts": [{"text": text}]}
+            )
+        elif turn.is_model:
             parts = list(_model_parts(turn.parts, wants_signatures=wants_signatures))
             contents.append({"role": "model", "parts": parts})
-            continue
-        if turn.results:
-            contents.append({"role": "user", "parts": [_result(part) for part in turn.results]})
-        if turn.others:
-            contents.append({"role": "user", "parts": list(_user_parts(turn.others))})
+        else:
+            contents.extend(_of_user(turn))
     return contents
+
+
+def _of_user(turn: Turn) -> Iterator[Content]:
+    if turn.results:
+        yield {"role": "user", "parts": [_result(part) for part in turn.results]}
+    if turn.others:
+        yield {"role": "user", "parts": list(_user_parts(turn.others))}
 
 
 def _result(part: ToolResultPart) -> Content:

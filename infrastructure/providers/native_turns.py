@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -20,6 +21,7 @@ from turnkeeper.domain.conversation import (
     VideoPart,
 )
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.outline import MODEL, ODD, SPEAKER, SYSTEM
 
 _OPENING = TextPart(text="(the conversation begins)")
 _GO_ON = TextPart(text="(go on)")
@@ -37,6 +39,12 @@ class Turn:
 
     is_model: bool
     parts: tuple[Part, ...]
+
+    @property
+    def only_text(self) -> str | None:
+        """What it says where that is one text, as it mostly is; None where it is something else."""
+        parts = self.parts
+        return part.text if len(parts) == 1 and type(part := parts[0]) is TextPart else None
 
     @property
     def results(self) -> tuple[ToolResultPart, ...]:
@@ -65,13 +73,15 @@ class Dialogue:
 
 def dialogue_of(call: ChatCall) -> Dialogue:
     """The turns of a call. A system's word in the middle is said by the user."""
-    items = call.conversation.items
-    leading = next(
-        (at for at, item in enumerate(items) if item.role is not Role.SYSTEM), len(items)
-    )
-    system = "\n\n".join(text for item in items[:leading] if (text := item.text.strip()))
-    said = [(item.role is Role.MODEL, _said(item, call)) for item in items[leading:]]
-    said = [(is_model, parts) for is_model, parts in said if parts]
+    told = call.conversation
+    at_a_glance = [*zip(told.outline, told.items, strict=True)]
+    leading = [*takewhile(_is_of_system, at_a_glance)]
+    system = "\n\n".join(text for _, item in leading if (text := item.text.strip()))
+    said = [
+        (kind & SPEAKER == MODEL, parts)
+        for kind, item in at_a_glance[len(leading) :]
+        if (parts := _plainly(item) if kind < ODD else _said(item, call))
+    ]
     if not said or said[0][0]:
         said.insert(0, (False, (_OPENING,)))
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
@@ -125,6 +135,14 @@ def _json(text: str) -> Any:
 
 def _asked_to_go_on(beginning: str) -> str:
     return f"[Go on from exactly this beginning of your answer, without repeating it: {beginning}]"
+
+
+def _is_of_system(at_a_glance: tuple[int, Item]) -> bool:
+    return at_a_glance[0] & SPEAKER == SYSTEM
+
+
+def _plainly(item: Item) -> tuple[Part, ...]:
+    return () if item.text.isspace() else item.parts
 
 
 def _said(item: Item, call: ChatCall) -> tuple[Part, ...]:

@@ -34,14 +34,7 @@ _GO_ON = "Go on from exactly this beginning of your answer, without repeating it
 
 def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     """The messages of a call, with the beginning of the answer as the last one if there is one."""
-    told = call.conversation
-    messages: list[Message] = []
-    for kind, item in zip(told.outline, told.items, strict=True):
-        if kind < ODD:  # as most are, and a call for each would be slow
-            text = item.parts[0].text  # type: ignore[union-attr]
-            messages.append({"role": _WORDS[kind], "content": text})
-        else:
-            messages.extend(_messages(item, call, dialect))
+    messages = _said(call, dialect)
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
     if call.prefill and not goes_on:
         messages.append({"role": "user", "content": f"[{_GO_ON}{call.prefill}]"})
@@ -49,6 +42,23 @@ def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
         messages = _alternating(messages)
     if goes_on:
         messages.append(_prefix(call.prefill, dialect))
+    return messages
+
+
+def _said(call: ChatCall, dialect: Dialect) -> list[Message]:
+    told = call.conversation
+    at_a_glance = zip(told.outline, told.items, strict=True)
+    if told.is_plain:  # as most are, and a long one costs a third so
+        return [
+            {"role": _WORDS[kind], "content": item.parts[0].text}  # type: ignore[union-attr]
+            for kind, item in at_a_glance
+        ]
+    messages: list[Message] = []
+    for kind, item in at_a_glance:
+        if kind < ODD:
+            messages.append({"role": _WORDS[kind], "content": item.text})
+        else:
+            messages.extend(_messages(item, call, dialect))
     return messages
 
 

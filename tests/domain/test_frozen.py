@@ -65,7 +65,7 @@ class Square(Known):
     @property
     def area(self) -> int:
         if self._area is None:
-            keep((self,), "_area", (self.side**2,))
+            keep(Square._area, (self,), (self.side**2,))
         assert self._area is not None
         return self._area
 

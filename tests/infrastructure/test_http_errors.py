@@ -1,6 +1,8 @@
 import logging
+import socket
 import traceback
 from collections.abc import Iterator
+from threading import Event
 
 import pytest
 import requests
@@ -21,7 +23,8 @@ from raw_server import (
 
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
 from turnkeeper.infrastructure.http_errors import raise_http_error
-from turnkeeper.infrastructure.threads import ThreadStop
+from turnkeeper.infrastructure.name_lookup import Found, NameLookup
+from turnkeeper.infrastructure.threads import ThreadRunner, ThreadStop
 from turnkeeper.infrastructure.wire import Wire
 
 CANARY = "canary-7f3a"
@@ -94,6 +97,46 @@ class TestNoConnection:
 
         assert error.kind is HttpErrorKind.DNS
         assert str(error) == "the name of no-such-name.invalid:80 does not resolve"
+
+    @pytest.mark.parametrize("has_threads", [False, True], ids=["here", "in a thread"])
+    def test_a_name_whose_look_up_fails(self, has_threads: bool) -> None:
+        def resolve(*_: object, **__: object) -> Found:
+            raise socket.gaierror(socket.EAI_AGAIN, CANARY)
+
+        runner = ThreadRunner()
+        names = NameLookup(runner if has_threads else None, resolve=resolve)
+        client = HttpClient(user_agent="turnkeeper/test", names=names)
+
+        assert error_of(client, "http://api.test").kind is HttpErrorKind.DNS
+        client.close()
+        runner.close()
+
+    def test_a_name_that_is_not_found_in_time(self) -> None:
+        answer, runner = Event(), ThreadRunner()
+
+        def resolve(*_: object, **__: object) -> Found:
+            answer.wait(WAIT_S)
+            return ()
+
+        names = NameLookup(runner, resolve=resolve)
+        client = HttpClient(user_agent="turnkeeper/test", connect_timeout_s=0.05, names=names)
+        error = error_of(client, "http://api.test")
+        answer.set()
+
+        assert (error.kind, str(error)) == (
+            HttpErrorKind.CONNECT_TIMEOUT,
+            "api.test:80 took no connection in time",
+        )
+        client.close()
+        runner.close()
+
+    def test_a_name_once_names_are_no_longer_looked_up(self) -> None:
+        runner = ThreadRunner()
+        runner.close()
+        client = HttpClient(user_agent="turnkeeper/test", names=NameLookup(runner))
+
+        assert error_of(client, "http://api.test").kind is HttpErrorKind.REFUSED
+        client.close()
 
     def test_a_name_that_no_name_can_be(self, client: HttpClient) -> None:
         assert error_of(client, f"http://{'a' * 64}.test").kind is HttpErrorKind.BAD_REQUEST_VALUE

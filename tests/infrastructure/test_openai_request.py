@@ -7,7 +7,7 @@ import orjson
 import pytest
 from builders import a_model, an_endpoint
 from hypothesis import given
-from talks import PLAIN_ITEMS, talks
+from talks import looked_at, talks
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import (
@@ -79,15 +79,11 @@ def test_everybody_says_something_in_a_role_of_their_own() -> None:
     ]
 
 
-@given(talks(PLAIN_ITEMS))
-def test_what_is_plain_is_sent_as_it_is_beside_what_is_not(talk: Conversation) -> None:
-    beside = Conversation(items=(*talk.items, Item(role=Role.USER)))  # which says nothing
-    call = a_call()
+@given(talks())
+def test_an_item_is_sent_alike_at_a_glance_and_looked_at(talk: Conversation) -> None:
+    call = replace(a_call(), conversation=talk)
 
-    assert (talk.is_plain, beside.is_plain) == (True, False)
-    assert messages(replace(call, conversation=talk)) == messages(
-        replace(call, conversation=beside)
-    )
+    assert messages(call) == messages(replace(call, conversation=looked_at(talk)))
 
 
 def test_an_item_that_says_nothing_is_left_out() -> None:

@@ -1,6 +1,7 @@
 """A stop ends whatever a request waits for. None of these ends by a timeout."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
@@ -23,6 +24,7 @@ from raw_server import (
 
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
+from turnkeeper.infrastructure.name_lookup import Found, NameLookup
 from turnkeeper.infrastructure.threads import ThreadRunner, ThreadStop
 from turnkeeper.infrastructure.wire import Wire
 
@@ -112,6 +114,28 @@ def silent_after(
 
 
 class TestAStopEnds:
+    def test_looking_up_a_name(self) -> None:
+        begun, answer = Gate(), Gate()
+
+        def resolve(*_: object, **__: object) -> list[tuple[object, ...]]:
+            begun.open()
+            answer.wait()
+            return []
+
+        runner = ThreadRunner()
+        client = HttpClient(
+            user_agent="turnkeeper/test",
+            connect_timeout_s=LONG_S,
+            names=NameLookup(runner, resolve=resolve),
+        )
+        request = HttpRequest(url="http://api.test/")
+
+        assert stopped_when(begun.is_open, client, request) is HttpErrorKind.CANCELLED
+        assert runner.running == 1  # it runs out by itself
+        answer.open()
+        runner.close()
+        client.close()
+
     def test_connecting(self, client: HttpClient) -> None:
         with full_backlog() as host:
             request = HttpRequest(url=f"http://{host}/")
@@ -353,11 +377,27 @@ class TestWire:
             assert sock.getpeername() == ("127.0.0.1", server.port)
             sock.close()
 
-    def test_once_cut_it_opens_nothing(self, wire: Wire) -> None:
+    @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+    def test_once_cut_it_opens_nothing(self, wire: Wire, host: str) -> None:
         wire.cut()
 
         with pytest.raises(ConnectionAbortedError):
-            wire.open("localhost", 1, [])
+            wire.open(host, 1, [])
+
+    def test_looking_up_and_connecting_share_the_time(self) -> None:
+        def resolve(*_: object, **__: object) -> Found:
+            time.sleep(0.1)
+            return getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM)
+
+        getaddrinfo = socket.getaddrinfo
+        names = NameLookup(resolve=resolve)
+        wire = Wire(connect_timeout_s=0.2, read_timeout_s=1.0, idle_limit_s=1.0, names=names)
+        with full_backlog() as host:
+            port, since_s = int(host.rpartition(":")[2]), time.monotonic()
+            with pytest.raises(TimeoutError):
+                wire.open("api.test", port, [])
+
+        assert time.monotonic() - since_s < 0.3
 
     def test_once_cut_it_holds_nothing_new(self, wire: Wire) -> None:
         ours, theirs = socket.socketpair()

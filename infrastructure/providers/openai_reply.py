@@ -13,7 +13,8 @@ from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseRea
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
 
-_DONE = "[DONE]"
+_DONE = b"[DONE]"
+_DONE_WORD = "[DONE]"
 _SPACE = b" \t\r\n\xef\xbb\xbf"
 _BROKEN = "an event of the answer was broken, so text may be missing"
 
@@ -80,6 +81,9 @@ class OpenAIReply(OpenAIAnswer):
 
     def _read_event(self, event: Event) -> None:
         if isinstance(event, bytes):
+            if event == _DONE:
+                self.is_over = True
+                return
             try:
                 chunk = orjson.loads(event)
             except ValueError:
@@ -92,7 +96,7 @@ class OpenAIReply(OpenAIAnswer):
 
     def _read_words(self, event: SseEvent) -> None:
         data = event.data.strip()
-        if data == _DONE:
+        if data == _DONE_WORD:
             self.is_over = True
         elif data[:1] == "{" or (data and event.event == "message"):
             self._read_json(event)
@@ -148,7 +152,7 @@ class OpenAIReply(OpenAIAnswer):
 
 
 def _is_whole(data: str) -> bool:
-    return data.strip() == _DONE or _json(data) is not None
+    return data.strip() == _DONE_WORD or _json(data) is not None
 
 
 def _json(text: str | bytes) -> object:

@@ -18,6 +18,7 @@ class DeliverStream:
         rules: What of the text is shown, and when.
 
     Attributes:
+        is_full: Whether as many messages were posted as may be; no more are, so the caller stops.
         takes_no_more: Whether it is full, or the speaker guard ended the answer. Look after each
             `text`: what comes then is ignored, so the caller stops the stream and calls `finish`.
             With no `visible_text` there is no answer.
@@ -32,13 +33,12 @@ class DeliverStream:
         holds: bool,
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
-        self.takes_no_more = False
+        self.is_full = self.takes_no_more = False
         self._outlet = outlet
         self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
         self._holds = holds
         self._rules = rules
-        self._most_messages = rules.most_messages
         self._text = VisibleText(
             rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
         )
@@ -69,11 +69,6 @@ class DeliverStream:
     def details(self) -> str:
         """The bodies of `<details>` blocks so far, where the rules keep them back."""
         return self._text.details
-
-    @property
-    def is_full(self) -> bool:
-        """Whether as many messages were posted as may be; no more are, so the caller stops."""
-        return 0 < self._most_messages <= len(self._delivered)
 
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
@@ -145,7 +140,8 @@ class DeliverStream:
     def _note(self, message: str) -> None:
         """It is whole, and in the channel."""
         self._delivered.append(message)
-        self.takes_no_more = self.takes_no_more or self.is_full
+        if 0 < self._rules.most_messages <= len(self._delivered):
+            self.is_full = self.takes_no_more = True
 
     def _grow(self, interval_s: float) -> None:
         """Show the message that is not whole yet, not too often."""

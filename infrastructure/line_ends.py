@@ -21,7 +21,7 @@ class PlainLineEnds:
         """Return the chunk with plain line ends."""
         if self._head is not None:
             chunk = self._without_bom(chunk)
-        if chunk:
+        if self._after_cr or b"\r" in chunk:
             chunk = self._with_plain_ends(chunk)
         self.takes_care = self._after_cr or self._head is not None
         return chunk
@@ -44,8 +44,6 @@ class PlainLineEnds:
             chunk = chunk[1:]
         last = chunk[-1:]
         self._after_cr = last == b"\r"
-        if b"\r" not in chunk:
-            return chunk
         lines = chunk.splitlines()  # of bytes, where only CR and LF end a line
         if last in (b"\r", b"\n"):
             lines.append(b"")

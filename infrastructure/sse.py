@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import sseclient
 
@@ -80,8 +81,14 @@ class SseReader:
         self._is_fresh = False  # the next byte begins an event, and is what it seems to be
         self._line_ends = PlainLineEnds()
         self._begun = bytearray()  # the block that is not complete; never starts with a line end
-        self._strays = _Strays()
-        self._client = _Client()
+
+    @cached_property
+    def _client(self) -> "_Client":
+        return _Client()
+
+    @cached_property
+    def _strays(self) -> "_Strays":
+        return _Strays()
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that `chunk` completes.

@@ -25,20 +25,19 @@ from turnkeeper.infrastructure.providers.openai_tool_calls import ToolCalls
 from turnkeeper.infrastructure.providers.openai_usage import usage_of
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
-_MORE = frozenset({"provider", "usage"})
-"""What a chunk before the first text may say besides."""
-
 
 class OpenAIAnswer:
     """One answer. Chunks go in, events are taken out, and `end` says how it ended.
 
     Attributes:
         is_finished: Whether a reason for the end has come; a trailer may follow.
-        failure: What it failed with, or None so far; nothing more is read then.
+        is_over: Whether all has come that is of use; more is not read.
+        failure: What it failed with, or None so far; it is over then.
     """
 
     def __init__(self, speaker: Speaker) -> None:
         self.is_finished = False
+        self.is_over = False
         self.failure: Failure | None = None
         self._speaker = speaker
         self._events: list[StreamEvent] = []
@@ -61,32 +60,48 @@ class OpenAIAnswer:
             self._usage = usage_of(usage)
         if event == "error" or chunk.get("error"):
             self.read_error(chunk, event)
-        elif "choices" in chunk:
-            self._read_choices(chunk["choices"])
-        elif "error" in (chunk.get("object"), chunk.get("type")):  # one without an envelope
+        elif choices := chunk.get("choices"):
+            self._read_choices(choices)
+        elif "choices" not in chunk and "error" in (
+            chunk.get("object"),
+            chunk.get("type"),
+        ):  # one without an envelope
             self.read_error(chunk, event)
 
-    def takes_as_text(self, chunk: dict[str, Any]) -> bool:
-        """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
-        if chunk.get("usage") or chunk.get("error") or chunk.get("model") != self._model:
+    def takes(self, chunk: dict[str, Any]) -> bool:
+        """Take in a chunk if it is plain: it brings text or a reason to end, and no more.
+
+        Most are, and are to cost little; `read` understands them as well.
+        """
+        usage = chunk.get("usage")
+        if usage or chunk.get("error"):
             return False
+        is_known = chunk.get("model") == self._model
+        if not is_known:
+            self._read_serving(chunk)
         try:
             (choice,) = chunk["choices"]
             delta = choice["delta"]
-            text = delta.get("content")
-            says_more = len(delta) > 1 + ("role" in delta) or choice.get("finish_reason")
-            if says_more or choice.get("index") or type(text) is not str:
+            text, reason = delta.get("content"), choice.get("finish_reason")
+            is_text = type(text) is str
+            if len(delta) > is_text + ("role" in delta) or choice.get("index"):
+                return False
+            if not is_text and "message" in choice:
                 return False
         except (KeyError, TypeError, ValueError, AttributeError):
             return False
-        if not (self._has_text or self._texts) and _MORE.intersection(chunk):
+        goes_on = is_known and is_text and not reason and (self._has_text or self._texts)
+        if not goes_on and (usage is not None or "provider" in chunk):
             return False
         if text:
             self._texts.append(text)
+        if reason:
+            self._read_reason(choice)
         return True
 
     def fail(self, kind: FailureKind, rule: str, message: str) -> None:
         """Let it fail for what is none of the provider's own errors; the first failure counts."""
+        self.is_over = True
         self.failure = self.failure or Failure(
             kind=kind,
             message=message,
@@ -117,14 +132,13 @@ class OpenAIAnswer:
         events, self._events = self._events, []
         return events
 
-    def end(self, broken: Failure | None = None, *, is_done: bool) -> list[StreamEvent]:
-        """The last events; nothing can be read any more.
+    def end(self, broken: Failure | None = None) -> list[StreamEvent]:
+        """The last events, the very last of which is terminal; nothing can be read any more.
 
         Args:
             broken: How the connection broke; None if it did not.
-            is_done: Whether the end was announced.
         """
-        if self.failure is None and not (is_done or self.is_finished):
+        if self.failure is None and not (self.is_over or self.is_finished):
             self.failure = broken
             self.fail(FailureKind.NETWORK, "cut", "the answer broke off before its end")
         if self.failure is None and (words := failing(self._words)):
@@ -163,10 +177,12 @@ class OpenAIAnswer:
         delta = choice.get("delta") or choice.get("message")
         if delta and isinstance(delta, dict):
             self._read_delta(delta)
-        reason = choice.get("finish_reason")
+        self._read_reason(choice)
+
+    def _read_reason(self, choice: dict[str, Any]) -> None:
+        reason, native = choice.get("finish_reason"), choice.get("native_finish_reason")
         if reason and isinstance(reason, str):
             self._end_with(reason)
-            native = choice.get("native_finish_reason")
             if native and native != reason and isinstance(native, str):
                 self._end_with(native)
 
@@ -228,6 +244,7 @@ class OpenAIAnswer:
             self._texts.clear()
 
     def _fail_with(self, report: ErrorReport) -> None:
+        self.is_over = True
         failure = recognise(report, now=self._speaker.now, secrets=self._speaker.secrets)
         self.failure = self.failure or failure
 

@@ -13,53 +13,43 @@ from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseRea
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
 
-_DONE = "[DONE]"
+_DONE = b"[DONE]"
+_DONE_WORD = "[DONE]"
 _SPACE = b" \t\r\n\xef\xbb\xbf"
 _BROKEN = "an event of the answer was broken, so text may be missing"
 
 
-class OpenAIReply:
-    """Bytes go in as they come, events come out at once.
+class OpenAIReply(OpenAIAnswer):
+    """An answer out of bytes: they go in as they come, events come out at once.
 
     The body is mostly a stream of events, but may be a whole answer or an error in JSON, or a
     page of HTML, whatever its content type says; its first bytes tell.
-
-    Attributes:
-        is_over: Whether all has come that is of use; more is not read.
-        is_finished: Whether a reason for the end has come; only a trailer may follow.
     """
 
     def __init__(self, speaker: Speaker) -> None:
-        self.is_over = False
-        self.is_finished = False
-        self._answer = OpenAIAnswer(speaker)
-        self._events: SseReader | None = None
+        super().__init__(speaker)
+        self._reader: SseReader | None = None
         self._body: bytearray | None = None
-        self._is_done = False
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Return what the bytes bring."""
-        if self._events is None and self._body is None:
+        if self._reader is None and self._body is None:
             chunk = self._begin(chunk)
-        if self._events is not None:
-            self._read_events(self._events, chunk)
+        if self._reader is not None:
+            self._read_events(self._reader, chunk)
         elif self._body is not None:
             self._keep(self._body, chunk)
-        return self._answer.taken()
+        return self.taken()
 
     def end(self, broken: Failure | None = None) -> list[StreamEvent]:
-        """Return the last events, once no more bytes come; the very last is terminal.
-
-        Args:
-            broken: How the connection broke; None if it did not.
-        """
+        """As for any answer, once no more bytes come."""
         if not self.is_over:
             if self._body is not None:
                 self._read_body(bytes(self._body))
-            elif self._events is not None:
-                self._read_tail(self._events)
-        return self._answer.end(broken, is_done=self._is_done)
+            elif self._reader is not None:
+                self._read_tail(self._reader)
+        return super().end(broken)
 
     def _begin(self, chunk: bytes) -> bytes:
         """Decide by the first byte that is no white space."""
@@ -67,7 +57,7 @@ class OpenAIReply:
         if chunk[:1] in (b"{", b"[", b"<"):
             self._body = bytearray()
         elif chunk:
-            self._events = SseReader()
+            self._reader = SseReader()
         return chunk
 
     def _keep(self, body: bytearray, chunk: bytes) -> None:
@@ -91,48 +81,45 @@ class OpenAIReply:
 
     def _read_event(self, event: Event) -> None:
         if isinstance(event, bytes):
+            if event == _DONE:
+                self.is_over = True
+                return
             try:
                 chunk = orjson.loads(event)
             except ValueError:
                 chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
             if isinstance(chunk, dict):
-                if not self._answer.takes_as_text(chunk):
-                    self._answer.read(chunk)
-                    self._look_at_answer()
+                if not self.takes(chunk):
+                    self.read(chunk)
                 return
         self._read_words(in_words(event))
 
     def _read_words(self, event: SseEvent) -> None:
         data = event.data.strip()
-        if data == _DONE:
-            self.is_over = self._is_done = True
+        if data == _DONE_WORD:
+            self.is_over = True
         elif data[:1] == "{" or (data and event.event == "message"):
             self._read_json(event)
         elif event.event == "error":
-            self._answer.read_error(data, event.event)
-        self._look_at_answer()
+            self.read_error(data, event.event)
 
     def _read_json(self, event: SseEvent) -> None:
         try:
             chunk = orjson.loads(event.data)
         except ValueError:
             # What it said is lost, and an answer with a hole is no answer.
-            self._answer.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
+            self.fail(FailureKind.NETWORK, "broken-event", _BROKEN)
             return
         if isinstance(chunk, dict):
-            if event.event == "error" or not self._answer.takes_as_text(chunk):
-                self._answer.read(chunk, event.event)
+            if event.event == "error" or not self.takes(chunk):
+                self.read(chunk, event.event)
         elif isinstance(chunk, list):
             self._read_list(chunk)
-
-    def _look_at_answer(self) -> None:
-        self.is_finished = self._answer.is_finished
-        self.is_over = self.is_over or self._answer.failure is not None
 
     def _read_list(self, chunk: list[Any]) -> None:
         """Some wrap an error in a list."""
         if any(isinstance(entry, dict) and entry.get("error") for entry in chunk):
-            self._answer.read_error(chunk)
+            self.read_error(chunk)
 
     def _read_tail(self, reader: SseReader) -> None:
         """Read what stood behind the last whole event: an end without care, an error, or half."""
@@ -148,28 +135,24 @@ class OpenAIReply:
 
     def _read_body(self, body: bytes) -> None:
         if body[:1] == b"<":
-            self._fail(FailureKind.SERVER_ERROR, "html", "the answer is a page of HTML")
+            self.fail(FailureKind.SERVER_ERROR, "html", "the answer is a page of HTML")
         elif isinstance(read := _json(body), dict | list):
             self._read_whole(read)
         else:
-            self._fail(FailureKind.NETWORK, "broken-body", "the answer's JSON is not complete")
+            self.fail(FailureKind.NETWORK, "broken-body", "the answer's JSON is not complete")
 
     def _read_whole(self, body: dict[str, Any] | list[Any]) -> None:
         if isinstance(body, dict) and body.get("choices"):
-            self._answer.read(body)
+            self.read(body)
         else:
-            self._answer.read_error(body)
+            self.read_error(body)
 
     def _fail_as_too_large(self) -> None:
-        self._fail(FailureKind.SERVER_ERROR, "too-large", "the answer is larger than allowed")
-
-    def _fail(self, kind: FailureKind, rule: str, message: str) -> None:
-        self._answer.fail(kind, rule, message)
-        self.is_over = True
+        self.fail(FailureKind.SERVER_ERROR, "too-large", "the answer is larger than allowed")
 
 
 def _is_whole(data: str) -> bool:
-    return data.strip() == _DONE or _json(data) is not None
+    return data.strip() == _DONE_WORD or _json(data) is not None
 
 
 def _json(text: str | bytes) -> object:

@@ -10,13 +10,16 @@ _MOST = 2**53
 
 def usage_of(raw: Mapping[str, Any]) -> Usage:
     """The counts of one report."""
-    cached = _detail(raw, "prompt_tokens_details", "cached_tokens")
+    prompt = raw.get("prompt_tokens_details")
+    cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
+    completion = raw.get("completion_tokens_details")
+    reasoning = completion.get("reasoning_tokens") if isinstance(completion, dict) else None
     cost = raw.get("cost")
     usage = Usage(
         input_tokens=_count(raw.get("prompt_tokens")),
         output_tokens=_count(raw.get("completion_tokens")),
         total_tokens=_count(raw.get("total_tokens")),
-        reasoning_tokens=_detail(raw, "completion_tokens_details", "reasoning_tokens"),
+        reasoning_tokens=_count(reasoning),
         cached_tokens=_count(raw.get("prompt_cache_hit_tokens")) if cached is None else cached,
         cost_usd=None if cost is None else _cost(cost),
     )
@@ -36,11 +39,6 @@ def _with_reasoning(usage: Usage) -> Usage:
         cached_tokens=usage.cached_tokens,
         cost_usd=usage.cost_usd,
     )
-
-
-def _detail(raw: Mapping[str, Any], group: str, name: str) -> int | None:
-    counts = raw.get(group)
-    return _count(counts.get(name)) if isinstance(counts, dict) else None
 
 
 def _count(value: object) -> int | None:

@@ -16,6 +16,11 @@ class DeliverStream:
     Args:
         holds: Keeps all text until `finish`, for a sink that cannot take back.
         rules: What of the text is shown, and when.
+
+    Attributes:
+        takes_no_more: Whether it is full, or the speaker guard ended the answer. Look after each
+            `text`: what comes then is ignored, so the caller stops the stream and calls `finish`.
+            With no `visible_text` there is no answer.
     """
 
     def __init__(
@@ -27,16 +32,15 @@ class DeliverStream:
         holds: bool,
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
+        self.takes_no_more = False
         self._outlet = outlet
-        self._target = target
+        self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
         self._holds = holds
         self._rules = rules
+        self._most_messages = rules.most_messages
         self._text = VisibleText(
-            rules,
-            limit=target.max_chars,
-            cuts=not holds,
-            fills=target.edit_interval_s is not None,
+            rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
         )
         self._waiting: list[str] = []
         self._is_open = False
@@ -69,26 +73,20 @@ class DeliverStream:
     @property
     def is_full(self) -> bool:
         """Whether as many messages were posted as may be; no more are, so the caller stops."""
-        return 0 < self._rules.most_messages <= len(self._delivered)
-
-    @property
-    def takes_no_more(self) -> bool:
-        """Whether it is full, or the speaker guard ended the answer.
-
-        Look after each `text`: what comes then is ignored, so the caller stops the stream and
-        calls `finish`. With no `visible_text` there is no answer.
-        """
-        return self._text.is_guarded or 0 < self._rules.most_messages <= len(self._delivered)
+        return 0 < self._most_messages <= len(self._delivered)
 
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
-        self._waiting += self._text.take(piece)
+        if messages := self._text.take(piece):
+            self._waiting += messages
+        if self._text.is_guarded:
+            self.takes_no_more = True
         if self._holds or not (self._is_open or self._opens()):
             return
         if self._waiting:
             self._post_waiting()
-        if self._target.edit_interval_s is not None:
-            self._grow(self._target.edit_interval_s)
+        if self._edit_interval_s is not None:
+            self._grow(self._edit_interval_s)
 
     def before_tool(self) -> None:
         """Post what is pending ahead of a tool call; nothing happens where nothing is.
@@ -112,10 +110,11 @@ class DeliverStream:
 
     def _opens(self) -> bool:
         """Whether enough text came for the first message, or long enough ago."""
-        if not self._text.shown_chars:
+        shown_chars = self._text.shown_chars
+        if not shown_chars:
             self._first_at_s = None
             return False
-        if self._text.shown_chars < self._rules.hold_chars:
+        if shown_chars < self._rules.hold_chars:
             now_s = self._clock.monotonic()
             if self._first_at_s is None:
                 self._first_at_s = now_s
@@ -130,7 +129,7 @@ class DeliverStream:
             self._is_open = True
         self._post_waiting()
         if self._growing is not None:
-            self._delivered.append(self._growing.text)
+            self._note(self._growing.text)
             self._growing = None
 
     def _post_waiting(self) -> None:
@@ -141,7 +140,12 @@ class DeliverStream:
             else:
                 self._edit(message)
                 self._growing = None
-            self._delivered.append(message)
+            self._note(message)
+
+    def _note(self, message: str) -> None:
+        """It is whole, and in the channel."""
+        self._delivered.append(message)
+        self.takes_no_more = self.takes_no_more or self.is_full
 
     def _grow(self, interval_s: float) -> None:
         """Show the message that is not whole yet, not too often."""

@@ -13,6 +13,8 @@ from turnkeeper.domain.stream import (
     Usage,
 )
 
+_ENDS = (Finished, StreamFailed)
+
 
 class Heard:
     """One provider call. Filled by one thread; others may look at what is there."""
@@ -31,19 +33,18 @@ class Heard:
 
     def note(self, event: StreamEvent) -> None:
         """Take in one event; text is the delivery's."""
-        match event:
-            case ReasoningDelta():
-                self.reasoning.append(event)
-            case ToolCallDelta():
-                self.asked_for.append(event)
-            case Usage():
-                self.usage = event
-            case ServingProvider():
-                self.serving = event
-            case Finished() | StreamFailed():
-                self.end = event
-            case _:
-                raise TypeError(f"a stream does not hold {type(event).__name__}")
+        if isinstance(event, ReasoningDelta):
+            self.reasoning.append(event)
+        elif isinstance(event, ToolCallDelta):
+            self.asked_for.append(event)
+        elif isinstance(event, Usage):
+            self.usage = event
+        elif isinstance(event, ServingProvider):
+            self.serving = event
+        elif isinstance(event, _ENDS):
+            self.end = event
+        else:
+            raise TypeError(f"a stream does not hold {type(event).__name__}")
 
     def result(self, status: TurnStatus, text: str, failure: Failure | None = None) -> StreamResult:
         """How it ended.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from threading import Event
 
 from turnkeeper.application.delivery_log import DeliveryLog
@@ -9,6 +10,11 @@ from turnkeeper.application.ports.runner import Cancelled
 from turnkeeper.application.poster import Poster
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.outcome import Delivery, Origin
+
+Speak = Callable[[], Delivery]
+"""Posts or edits a message, and says what is there then."""
+Beside = Callable[[Speak, Callable[[], bool]], Delivery]
+"""Lets a thread speak that can be left behind once nobody wants the message any more."""
 
 CLEAR_TO_POST_S = 30.0
 """The longest wait for superseded messages to be gone; deleting is best effort."""
@@ -20,6 +26,7 @@ class Outlet:
     Args:
         cleared: Set once what an earlier invocation had posted is gone.
         held: Entered for as long as a message keeps the invocation from listening.
+        beside: Lets somebody else wait for the channel; None to wait for it here.
     """
 
     def __init__(
@@ -29,12 +36,14 @@ class Outlet:
         invocation_no: int,
         cleared: Event,
         held: Callable[[], AbstractContextManager[None]] = nullcontext,
+        beside: Beside | None = None,
     ) -> None:
         self._poster = poster
         self._log = DeliveryLog()
         self.invocation_no = invocation_no
         self._cleared = cleared
         self._held = held
+        self._beside = beside
 
     def post(self, text: str, *, origin: Origin = Origin.STREAM) -> Delivery:
         """Post, after what is superseded is gone.
@@ -44,13 +53,9 @@ class Outlet:
             SinkError: The message is not there.
             StoreError: Its intent could not be written, so it was not posted.
         """
-        with self._held():
-            delivery = self._posted(text, origin)
-        if not self._log.add(delivery):
-            self._poster.take_back((delivery,), late=True)
-            self._poster.write_late()
-            raise Cancelled("the invocation was abandoned while this was being posted")
-        return delivery
+        if self._beside is None:
+            return self._post(text, origin)
+        return self._beside(partial(self._post, text, origin), self._is_shut)
 
     def edit(self, before: Delivery, text: str) -> Delivery:
         """Replace a message's text.
@@ -59,15 +64,9 @@ class Outlet:
             Cancelled: The invocation was abandoned; it says again what it said.
             SinkError: It still says what it said.
         """
-        if self._log.is_sealed:
-            raise Cancelled("the invocation was abandoned")
-        with self._held():
-            after = self._poster.edit(before, text)
-        if not self._log.replace(before, after):
-            with suppress(SinkError):  # it may have been taken back by now
-                self._poster.edit(after, before.text)
-            raise Cancelled("the invocation was abandoned while this was being edited")
-        return after
+        if self._beside is None:
+            return self._edit(before, text)
+        return self._beside(partial(self._edit, before, text), self._is_shut)
 
     def shut(self) -> None:
         """Let nothing more through, at once."""
@@ -83,9 +82,32 @@ class Outlet:
             self._cleared.wait(wait_s)
         return self._log.seal()
 
+    def _post(self, text: str, origin: Origin) -> Delivery:
+        with self._held():
+            delivery = self._posted(text, origin)
+        if not self._log.add(delivery):
+            self._poster.take_back((delivery,), late=True)
+            self._poster.write_late()
+            raise Cancelled("the invocation was abandoned while this was being posted")
+        return delivery
+
+    def _edit(self, before: Delivery, text: str) -> Delivery:
+        if self._log.is_sealed:
+            raise Cancelled("the invocation was abandoned")
+        with self._held():
+            after = self._poster.edit(before, text)
+        if not self._log.replace(before, after):
+            with suppress(SinkError):  # it may have been taken back by now
+                self._poster.edit(after, before.text)
+            raise Cancelled("the invocation was abandoned while this was being edited")
+        return after
+
     def _posted(self, text: str, origin: Origin) -> Delivery:
         if not self._cleared.is_set():
             self._cleared.wait(CLEAR_TO_POST_S)
         if self._log.is_sealed:
             raise Cancelled("the invocation was abandoned")
         return self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
+
+    def _is_shut(self) -> bool:
+        return self._log.is_sealed

@@ -83,6 +83,7 @@ class PerformStep:
     def __init__(self, tools: StepTools, stage: Stage, opened: Opened) -> None:
         self._tools = tools
         self._stage = stage
+        self._monotonic, self._until_s = tools.clock.monotonic, stage.deadline.at_s
         self._rests = opened.resting
         self._reservation = (
             opened.admission.reservation if isinstance(opened.admission, Granted) else None
@@ -100,9 +101,11 @@ class PerformStep:
     def heard(self, state: TurnState) -> TurnState:
         """The state, told of a signal that has come."""
         signal = self._stage.mailbox.signal
-        if signal is None and self._stage.deadline.passed(self._tools.clock.monotonic()):
+        if signal is None:
+            if self._monotonic() < self._until_s:
+                return state
             signal = Signal.DEADLINE_PASSED
-        if signal is None or state.signal is not None:
+        if state.signal is not None:
             return state
         self._note(events.SignalHeard(signal=signal.value))
         self.give_back()

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from turnkeeper.application.ports.chat_provider import LimitsCatalogue
 from turnkeeper.application.ports.media_reader import MediaReader
 from turnkeeper.application.ports.token_counter import TokenCounter
-from turnkeeper.domain.adjust import Adjust, CapOutput, Shrink, WithoutMedia
+from turnkeeper.domain.adjust import Adjust, AsIs, CapOutput, Repeat, Shrink, WithoutMedia
 from turnkeeper.domain.answers import Prepared, Unpreparable
 from turnkeeper.domain.budget import (
     is_eaten,
@@ -43,6 +43,7 @@ _NO_LIMITS: TokenLimits = MappingProxyType({})
 LENGTH_EMPTY_RETRY_DROP_PAIRS = 2
 """How many exchanges more each time are left out after an answer that was cut before it began."""
 
+_CUT = FinishReason.LENGTH  # looking it up takes as long as a call
 _PLACES = 2  # where media may be: the first address and the other one
 _LIVE_ABILITIES = frozenset({"openrouter"})  # whose list is right about abilities too
 
@@ -100,7 +101,7 @@ class PrepareContext:
             return Unpreparable(attempt_no=attempt.number, cause=attempt.cause)
         model = self.model_of(attempt)
         conversation = self._as_seen(request.conversation, attempt, model)
-        was_cut = (empty_finish if retries else request.empty_finish) is FinishReason.LENGTH
+        was_cut = (empty_finish if retries else request.empty_finish) is _CUT
         drops = self._drop_pairs * (request.retry_count + retries) if was_cut else 0
         reserve, drops = self._room(attempt, model, drops, empty_usage)
         cut, dropped = self._fitted(conversation, model, reserve, drops)
@@ -153,6 +154,8 @@ class PrepareContext:
     def adjusted(self, prepared: Prepared, adjust: Adjust) -> Prepared:
         """The same attempt, changed as a repeated invocation asks."""
         match adjust:
+            case AsIs() | Repeat():
+                return prepared
             case Shrink(to_tokens=to_tokens):
                 return _shrunk(prepared, to_tokens)
             case CapOutput(tokens=tokens):
@@ -160,8 +163,6 @@ class PrepareContext:
             case WithoutMedia():
                 conversation = without_media(prepared.conversation)
                 return replace(prepared, conversation=conversation, has_media=False)
-            case _:
-                return prepared
 
     def _room(
         self, attempt: Attempt, model: Model, drops: int, usage: Usage | None
@@ -184,11 +185,13 @@ class PrepareContext:
     def _as_seen(self, conversation: Conversation, attempt: Attempt, model: Model) -> Conversation:
         """The conversation as the model is able to take it."""
         can = model.capabilities
-        seen = self._with_media(conversation, can)
-        if not can.tools and seen.tools:
-            seen = replace(seen, tools=())
+        if not can.tools and conversation.tools:
+            conversation = replace(conversation, tools=())
+        if has_media(conversation):
+            conversation = self._with_media(conversation, can)
         is_custom = attempt.endpoint is not None
-        return scaffolded(seen, verbatim=is_custom and can.tools and can.verbatim_tool_calling)
+        verbatim = is_custom and can.tools and can.verbatim_tool_calling
+        return scaffolded(conversation, verbatim=verbatim)
 
     def _with_media(self, conversation: Conversation, can: Capabilities) -> Conversation:
         """The media looked at, and then where else those are that could not be read."""

@@ -1,12 +1,12 @@
 """The use case: run one turn to its one end. Read `_steps` first; it is the product."""
 
-from datetime import datetime
 from typing import assert_never
 
 from turnkeeper.application.end_turn import EndTurn
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.perform_step import PerformStep, StepTools
 from turnkeeper.application.plan_turn import Planned, PlanTurn
+from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.ports.turn_store import AlreadyEnded
 from turnkeeper.application.recorder import Recorder
@@ -94,7 +94,8 @@ class RunGenerationTurn:
             return self._end.crashed(error, stage, None, Nothing())
         if isinstance(planned, AlreadyEnded):
             return self._end.again(planned.result, stage)
-        stage = replace(stage, request=stage.request.without_tools(planned.tools_off))
+        if planned.tools_off:
+            stage = replace(stage, request=stage.request.without_tools(planned.tools_off))
         perform = PerformStep(self._tools, stage, planned.opened)
         try:
             state, finish = self._steps(self._begin(planned, stage), perform)
@@ -148,20 +149,17 @@ class RunGenerationTurn:
     def _planned(self, stage: Stage) -> Planned | AlreadyEnded:
         """Plan and open; while another turn speaks in the channel, wait for it to end."""
         clock = self._tools.clock
-        patience = Deadline(clock.monotonic() + self._rules.channel_wait_s)
+        until_s = min(clock.monotonic() + self._rules.channel_wait_s, stage.deadline.at_s)
         while True:
             planned = self._plan(stage.request, stage.turn_id)
             if isinstance(planned, AlreadyEnded) or not _is_busy(planned):
-                break
-            if patience.earlier(stage.deadline).passed(clock.monotonic()):
-                break
+                return planned
+            if until_s <= clock.monotonic():
+                return planned
             if self._end.catch_up():  # it may have been one of those that held the channel
                 continue
             if clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
-                break
-        if isinstance(planned, Planned):
-            _note_start(planned, stage, self._policy(planned), clock.now())
-        return planned
+                return planned
 
     def _policy(self, planned: Planned) -> TurnPolicy:
         policy = self._rules.policy
@@ -170,10 +168,12 @@ class RunGenerationTurn:
         return replace(policy, content_filter=planned.content_filter)
 
     def _begin(self, planned: Planned, stage: Stage) -> TurnState:
+        policy = self._policy(planned)
+        _note_start(planned, stage, policy, self._tools.clock)
         return TurnState.begin(
             planned.plan,
             admission=planned.opened.admission,
-            policy=self._policy(planned),
+            policy=policy,
             audience=stage.request.hears,
             resting=planned.resting,
         )
@@ -191,7 +191,7 @@ def _note_trouble(what: str, done: str, recorder: Recorder) -> None:
     recorder.note(EffectFailed(effect="sink", cause=redact(f"{what}; done: {done}")))
 
 
-def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, now: datetime) -> None:
+def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, clock: Clock) -> None:
     admission, request = planned.opened.admission, stage.request
     stage.recorder.note(
         TurnStarted(
@@ -199,7 +199,7 @@ def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, now: datetim
             attempts=planned.plan.attempts,
             server_route=planned.plan.server_route.value,
             audience=request.hears.value,
-            resting=tuple(sorted(planned.resting)),
+            resting=tuple(sorted(planned.resting)) if planned.resting else (),
             policy=policy,
             server_id=request.server_id,
             channel_id=request.channel_id,
@@ -213,7 +213,7 @@ def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, now: datetim
                 where="planned route",
                 already_said=admission.already_said,
                 cause=admission.cause,
-                next_in_s=admission.next_in_s(now),
+                next_in_s=admission.next_in_s(clock.now()),
             )
         )
     elif admission.reservation is not None:

@@ -22,6 +22,7 @@ from turnkeeper.domain.outcome import (
     ThoughtLog,
     TimedOut,
     TimeoutPhase,
+    ToolRecord,
     TurnStatus,
 )
 from turnkeeper.domain.policy import ToolPolicy
@@ -85,20 +86,25 @@ class Cues:
 
 
 class ToolLoop:
-    """Runs one invocation's provider calls, and the tools between them."""
+    """Runs one invocation's provider calls, and the tools between them.
+
+    Args:
+        tools: Makes what runs the tools; called once the model asks for one.
+    """
 
     def __init__(
         self,
         *,
         job: Job,
-        tools: RunTools,
+        tools: Callable[[], RunTools],
         delivery: DeliverStream,
         progress: Progress,
         clock: Clock,
         cues: Cues,
     ) -> None:
         self._job = job
-        self._tools = tools
+        self._make_tools = tools
+        self._tools: RunTools | None = None
         self._delivery = delivery
         self._progress = progress
         self._clock = clock
@@ -173,22 +179,23 @@ class ToolLoop:
         return replace(self._job.call, conversation=conversation)
 
     def _take(self, stream: Iterator[StreamEvent], heard: Heard, stop: Stop) -> None:
+        monotonic, progress, delivery = self._clock.monotonic, self._progress, self._delivery
         for event in stream:
             kind = type(event)
             if kind is TextDelta or kind is ReasoningDelta or kind is ToolCallDelta:
-                now_s = self._clock.monotonic()
-                self._progress.last_at_s = now_s
+                now_s = progress.last_at_s = monotonic()
                 if not self._has_progress:
                     self._has_progress = True
                     self._cues.first_progress(now_s)
             if isinstance(event, TextDelta):
-                self._delivery.text(event.text)
-                if self._delivery.takes_no_more:
+                delivery.text(event.text)
+                if delivery.takes_no_more:
                     heard.end = _CUT
                     return
             else:
                 heard.note(event)
-            if heard.end is None:  # what is whole although it was told to stop is still whole
+            # What is whole although it was told to stop is still whole.
+            if stop.is_set and heard.end is None:
                 stop.check()
 
     # ── the tools ───────────────────────────────────────────────────────────────────────────
@@ -201,6 +208,8 @@ class ToolLoop:
         self._delivery.before_tool()
         said = self._keep(heard, TurnStatus.FUNCTION_CALL)
         was_cut = heard.finish is FinishReason.LENGTH
+        if self._tools is None:
+            self._tools = self._make_tools()
         answers = self._tools(calls, offered=self._offered, was_cut=was_cut, stop=stop)
         plain = [one for one in answers if not one.record.context]
         self._history += exchange(
@@ -253,7 +262,12 @@ class ToolLoop:
 
     @property
     def _has_delivered(self) -> bool:
-        return any(record.delivered for record in self._tools.records)
+        return any([record.delivered for record in self._records])
+
+    @property
+    def _records(self) -> tuple[ToolRecord, ...]:
+        """The turn's tool runs so far."""
+        return self._job.ran.tool_results if self._tools is None else self._tools.records
 
     def _answered(self) -> Answered:
         text = self._reply_text
@@ -294,7 +308,7 @@ class ToolLoop:
         return Ran(
             attempt_no=start.attempt_no,
             lease=start.lease,
-            tool_results=self._tools.records,
+            tool_results=self._records,
             usage=_usage_of(self._heard),
             reply_text=reply_text,
             thought_log=self._thought_log(),
@@ -303,8 +317,8 @@ class ToolLoop:
 
     def _thought_log(self) -> ThoughtLog | None:
         """What was thought and fetched, or None."""
-        reasoned = "".join(delta.text for heard in self._heard for delta in heard.reasoning)
-        raw = "\n\n".join(text for text in (reasoned, self._delivery.thoughts) if text)
+        reasoned = "".join([delta.text for heard in self._heard for delta in heard.reasoning])
+        raw = "\n\n".join([text for text in (reasoned, self._delivery.thoughts) if text])
         fetched = "\n\n".join(self._fetched)
         if not raw and not fetched:
             return None

@@ -23,7 +23,7 @@ from benchmarks.tuned_floor import TunedFloor
 from benchmarks.wall_process import walled
 from benchmarks.wire_process import Served, wire_served
 from turnkeeper.infrastructure.http import HttpClient, HttpRequest
-from turnkeeper.infrastructure.sse import SseReader
+from turnkeeper.infrastructure.sse import SseReader, in_words
 from turnkeeper.infrastructure.threads import ThreadStop
 
 ROUNDS = 7
@@ -54,7 +54,7 @@ class Reader:
             reader = SseReader(max_event_bytes=TWO_MIB_BYTES)
             for piece in reply.chunks():
                 for event in reader.feed(piece):
-                    seen(event.data)
+                    seen(in_words(event).data)
 
     def close(self) -> None:
         self._client.close()

@@ -1,9 +1,13 @@
 """The conversation that a model is asked to go on with."""
 
+from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
+from itertools import compress
+from typing import Any
 
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.frozen import frozen, keep
+from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, odd
 
 
 class Role(Enum):
@@ -119,8 +123,16 @@ class MediaDescriptor:
     in_window: bool = True
 
 
+class _OfItem:
+    """What follows from an item: kept with it, as most are looked at again and again."""
+
+    __slots__ = ("_kind", "_tokens")
+    _kind: Any  # its byte in an outline; None until it is asked for, as below
+    _tokens: Any  # about how many it is
+
+
 @frozen
-class Item:
+class Item(_OfItem):
     """One thing said.
 
     Attributes:
@@ -151,6 +163,26 @@ class Item:
         return cls(role=role, parts=(TextPart(text=text),), tag=tag)
 
 
+# Looking up an enum's member takes as long as a call.
+_ROLES = {"system": SYSTEM, "user": USER, "model": MODEL, "tool": TOOL}
+_HISTORY, _MEDIA_NOTICE = Tag.HISTORY, Tag.MEDIA_NOTICE
+_SCHEMAS, _NUDGE = Tag.TOOL_SCHEMAS, Tag.TOOL_NUDGE
+_AS_HISTORY = {SYSTEM: 0, USER: MAY_GO | ASKS, MODEL: MAY_GO, TOOL: MAY_GO}
+
+
+def _kind_of(item: Item) -> int:
+    role, tag, parts = _ROLES[item.role._value_], item.tag, item.parts
+    kind = role
+    if tag is _HISTORY:
+        kind |= _AS_HISTORY[role]
+    elif tag is _MEDIA_NOTICE:
+        kind |= MAY_GO
+    is_text = len(parts) == 1 and type(parts[0]) is TextPart and parts[0].text
+    if not is_text or item.media or role == TOOL or tag is _SCHEMAS or tag is _NUDGE:
+        kind |= ODD
+    return kind
+
+
 @frozen
 class ToolSpec:
     """A tool that the model may call.
@@ -166,8 +198,15 @@ class ToolSpec:
     schema_json: str = '{"type":"object","properties":{}}'
 
 
+class _OfConversation:
+    """What follows from a conversation: all steps of a turn, and all its attempts, ask for it."""
+
+    __slots__ = ("_outline",)
+    _outline: Any
+
+
 @frozen
-class Conversation:
+class Conversation(_OfConversation):
     """The items of a turn and the tools that go with them."""
 
     items: tuple[Item, ...] = ()
@@ -178,3 +217,44 @@ class Conversation:
         """A conversation of one prompt, and a system text if there is one."""
         before = (Item.said(Role.SYSTEM, system, None),) if system else ()
         return cls(items=(*before, Item.said(Role.USER, prompt)))
+
+    @property
+    def outline(self) -> bytes:
+        """What its items are at a glance, a byte each; see `turnkeeper.domain.outline`."""
+        if self._outline is None:
+            keep((self,), "_outline", (_outline_of(self.items),))
+        return self._outline  # type: ignore[no-any-return]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all its items are texts that somebody said, and none is empty or scaffolding."""
+        return self.outline.isascii()  # as the odd bit is the eighth
+
+    @property
+    def odd(self) -> tuple[Item, ...]:
+        """Its items that are something else."""
+        if self.is_plain:
+            return ()
+        return tuple(compress(self.items, odd(self.outline)))
+
+    def tokens(self, estimate: Callable[[Item], int]) -> list[int]:
+        """About how many tokens each item is.
+
+        Args:
+            estimate: Says it of an item, whose text alone it goes by: that is done once.
+        """
+        tokens = [item._tokens for item in self.items]
+        if None not in tokens:
+            return tokens
+        new = [item for item in self.items if item._tokens is None]
+        keep(new, "_tokens", map(estimate, new))
+        return [item._tokens for item in self.items]
+
+
+def _outline_of(items: tuple[Item, ...]) -> bytes:
+    kinds = [item._kind for item in items]
+    if None not in kinds:
+        return bytes(kinds)
+    new = [item for item in items if item._kind is None]
+    keep(new, "_kind", map(_kind_of, new))
+    return bytes([item._kind for item in items])

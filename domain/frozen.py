@@ -7,7 +7,8 @@ compiled when a class is first used.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from inspect import Parameter, Signature
@@ -66,15 +67,26 @@ def frozen(
 ) -> type[T] | Callable[[type[T]], type[T]]:
     """Declare a class of values, whose fields are given by name unless it says otherwise.
 
-    It has no parent and no children, and whoever makes one gives all of its fields.
+    It has no children, and whoever makes one gives all of its fields. A parent may only have
+    slots, for `keep`.
     """
     if kind is None:
         return lambda one: _declared(one, kw_only)
     return _declared(kind, kw_only)
 
 
+def keep(values: Sequence[object], slot: str, known: Iterable[object]) -> None:
+    """Keep with each of some values what follows from it, in a slot of their class's parent.
+
+    The slot is None before. It is no field: not given, compared, shown, copied or pickled. There
+    is at least one value, and all are of one class.
+    """
+    set_in = getattr(type(values[0]), slot).__set__
+    deque(map(set_in, values, known), maxlen=0)
+
+
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
-    if kind.__bases__ != (object,):
+    if not all(map(_only_has_slots, kind.__bases__)):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
     if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
@@ -91,6 +103,11 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if made.__repr__ is object.__repr__:
         made.__repr__ = _shown
     return made  # type: ignore[no-any-return]
+
+
+def _only_has_slots(parent: type) -> bool:
+    own = vars(parent)
+    return parent is object or ("__slots__" in own and "__dataclass_fields__" not in own)
 
 
 class _Called:
@@ -169,10 +186,10 @@ def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
 def _compile(kind: Any) -> None:
     """Give a class the functions that name its fields."""
     known = fields(kind)
-    _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
+    _OPEN[kind] = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
     defaults = {f"_default_{one.name}": one.default for one in known}
     factories = {f"_factory_{one.name}": one.default_factory for one in known}
-    names = _built(_source(known, _check_of(kind)), kind, {**defaults, **factories})
+    names = _built(_source(known, kind), kind, {**defaults, **factories})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
     names["made"].__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(names["made"])
@@ -185,12 +202,12 @@ def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def _source(known: tuple[Field[Any], ...], checked: str) -> str:
+def _source(known: tuple[Field[Any], ...], kind: Any) -> str:
     compared = [one.name for one in known if one.compare]
     return _SOURCE.format(
         parameters=_parameters(known),
-        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
-        checked=checked,
+        filled=_filled(kind, {one.name: _given(one) for one in known}),
+        checked=_check_of(kind),
         own=f"({''.join(f'_self.{one}, ' for one in compared)})",
         other=f"({''.join(f'_other.{one}, ' for one in compared)})",
     )
@@ -219,15 +236,20 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     known = [one.name for one in fields(kind)]
     if kind not in _OPEN or not changed or not set(changed) <= set(known):
         return _replaced  # of another dataclass, or it refuses what is no field
-    given = [f'_changes["{one}"]' if one in changed else f"_old.{one}" for one in known]
-    filled = [f"_self.{one} = {value}" for one, value in zip(known, given, strict=True)]
-    source = _COPIED.format(filled="; ".join(filled), checked=_check_of(kind))
+    given = {one: f"_changes[{one!r}]" if one in changed else f"_old.{one}" for one in known}
+    source = _COPIED.format(filled=_filled(kind, given), checked=_check_of(kind))
     made: Callable[..., Any] = _built(source, kind, {})["copied"]
     return made
 
 
 def _replaced(value: Any, changes: dict[str, Any]) -> Any:
     return dataclasses.replace(value, **changes)
+
+
+def _filled(kind: Any, given: dict[str, str]) -> str:
+    kept = [slot for parent in kind.__bases__ for slot in vars(parent).get("__slots__", ())]
+    values = given | dict.fromkeys(kept, "None")
+    return "; ".join(f"_self.{name} = {value}" for name, value in values.items()) or "pass"
 
 
 def _check_of(kind: Any) -> str:

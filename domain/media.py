@@ -16,6 +16,7 @@ from turnkeeper.domain.conversation import (
 )
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Capabilities
+from turnkeeper.domain.outline import odd
 
 BLIND = Capabilities()
 
@@ -53,9 +54,9 @@ def as_claimed(kind: MediaKind, uri: str, mime_type: str | None) -> Reading:
 
 def has_media(conversation: Conversation) -> bool:
     """Whether any item carries an image or a video."""
-    return any(
+    return not conversation.is_plain and any(
         item.media or any(isinstance(part, ImagePart | VideoPart) for part in item.parts)
-        for item in _not_plain(conversation.items)
+        for item in conversation.odd
     )
 
 
@@ -75,21 +76,12 @@ def as_seen(
     Args:
         read: What a piece of media is.
     """
-    if not _not_plain(conversation.items):
+    if not has_media(conversation):
         return conversation
     items: list[Item] = []
-    for item in conversation.items:
-        items.extend(_seen(item, capabilities, read) if _not_plain((item,)) else (item,))
+    for item, is_odd in zip(conversation.items, odd(conversation.outline), strict=True):
+        items.extend(_seen(item, capabilities, read) if is_odd else (item,))
     return replace(conversation, items=tuple(items))
-
-
-def _not_plain(items: tuple[Item, ...]) -> list[Item]:
-    """Those with more to them than one text. A call for each of a long history would be slow."""
-    return [
-        item
-        for item in items
-        if item.media or len(item.parts) != 1 or type(item.parts[0]) is not TextPart
-    ]
 
 
 def _seen(item: Item, capabilities: Capabilities, read: Read) -> tuple[Item, ...]:

@@ -19,6 +19,7 @@ KeyId = NewType("KeyId", int)
 
 PROBE_S = 15.0
 IN_FLIGHT_S = 900.0
+_IN_FLIGHT = timedelta(seconds=IN_FLIGHT_S)
 ERROR_TEXT_LIMIT = 500
 
 
@@ -87,6 +88,8 @@ class KeyHealth:
         """When it may be lent for the model: now or later, or None while it is disabled."""
         if self.disabled:
             return None
+        if self.rests_until is None and not self.model_rests:  # as with most keys
+            return now
         instants = [rest.until for rest in self.model_rests if rest.model == model]
         if self.rests_until is not None:
             instants.append(self.rests_until)
@@ -108,13 +111,18 @@ class KeyHealth:
             return False
         return replace(self, rests_until=None).free_at(model, now) == now
 
+    def is_cleared_by(self, model: str, leased_at: datetime) -> bool:
+        """Whether a success of that model, with a lease of then, ends its rest."""
+        is_newer = self.rest_set_at is not None and self.rest_set_at > leased_at
+        return not (is_newer or self._rests_for_another(model))
+
     def _rests_for_another(self, model: str) -> bool:
-        return self.rest_model not in {None, model}
+        return self.rest_model is not None and self.rest_model != model
 
     def load(self, now: datetime) -> int:
         """Leases under way; those of turns that must have ended are not counted."""
         stamp = self.last_leased_at
-        if stamp is None or now - stamp > timedelta(seconds=IN_FLIGHT_S):
+        if not self.in_flight or stamp is None or now - stamp > _IN_FLIGHT:
             return 0
         return self.in_flight
 
@@ -164,27 +172,37 @@ class RotationPool:
         Where none in rotation is free it is the main key, last of all while that rests for
         another model.
         """
-        lendable = [key for key in self.keys if key.enabled or key.is_main]
-        free = [k for k in lendable if k.id not in without and k.health.free_at(model, now) == now]
+        free = [
+            key
+            for key in self.keys
+            if key.id not in without
+            and (key.enabled or key.is_main)
+            and key.health.free_at(model, now) == now
+        ]
         rotating = [key for key in free if key.enabled]
-        mains = [key for key in lendable if key.is_main and key.id not in without]
-        spared = [key for key in mains if key.health.spares(model, now)]
-        for keys in (rotating, free, spared):
-            if keys:
-                return self._best(keys, model, now)
+        best = rotating or free or self._spared(model, without, now)
+        if not best:
+            return NothingFree(next_at=self._next_at(model, now))
+        key = best[0] if len(best) == 1 else self._first_of(best, model, now)
+        return Chosen(key=key, is_probe=key.health.is_half_open(model, now))
+
+    def _spared(self, model: str, without: frozenset[KeyId], now: datetime) -> list[RotationKey]:
+        mains = [key for key in self.keys if key.is_main and key.id not in without]
+        return [key for key in mains if key.health.spares(model, now)]
+
+    def _next_at(self, model: str, now: datetime) -> datetime | None:
+        lendable = [key for key in self.keys if key.enabled or key.is_main]
         instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
-        waiting = [at for at in instants if at > now]
-        return NothingFree(next_at=min(waiting, default=None))
+        return min([at for at in instants if at > now], default=None)
 
     @staticmethod
-    def _best(keys: list[RotationKey], model: str, now: datetime) -> Chosen:
+    def _first_of(keys: list[RotationKey], model: str, now: datetime) -> RotationKey:
         def order(key: RotationKey) -> tuple[bool, int, int, int]:
             health = key.health
             is_due = health.is_half_open(model, now)
             return (not is_due, health.load(now), health.usage_count, key.id)
 
-        key = min(keys, key=order)
-        return Chosen(key=key, is_probe=key.health.is_half_open(model, now))
+        return min(keys, key=order)
 
 
 @frozen
@@ -264,34 +282,30 @@ def booked(
 
     Only the probe's own outcome ends its claim; others do not let a second probe in.
     """
-    unclaimed = replace(
-        health,
-        in_flight=health.in_flight if keeps_lease else max(0, health.in_flight - 1),
-        probe_until=None if lease.is_probe else health.probe_until,
-    )
+    in_flight = health.in_flight if keeps_lease else max(0, health.in_flight - 1)
+    probe_until = None if lease.is_probe else health.probe_until
     match booking:
+        case BookSuccess(model=model) if health.is_cleared_by(model, lease.leased_at):
+            return KeyHealth(
+                usage_count=health.usage_count + 1,
+                in_flight=in_flight,
+                last_leased_at=health.last_leased_at,
+                model_rests=health.model_rests,
+                disabled=health.disabled,
+            )
+        case BookSuccess():
+            return replace(
+                health,
+                usage_count=health.usage_count + 1,
+                in_flight=in_flight,
+                error_count=0,
+                probe_until=probe_until,
+            )
         case BookNeutral():
-            return unclaimed
-        case BookSuccess(model=model):
-            return _succeeded(unclaimed, model, lease.leased_at)
+            return replace(health, in_flight=in_flight, probe_until=probe_until)
         case BookError():
+            unclaimed = replace(health, in_flight=in_flight, probe_until=probe_until)
             return _failed(unclaimed, booking, now)
-
-
-def _succeeded(health: KeyHealth, model: str, leased_at: datetime) -> KeyHealth:
-    is_newer = health.rest_set_at is not None and health.rest_set_at > leased_at
-    if is_newer or health.rest_model not in {None, model}:
-        return replace(health, usage_count=health.usage_count + 1, error_count=0)
-    return replace(
-        health,
-        usage_count=health.usage_count + 1,
-        error_count=0,
-        rests_until=None,
-        rest_set_at=None,
-        rest_model=None,
-        probe_until=None,
-        last_error=None,
-    )
 
 
 def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:

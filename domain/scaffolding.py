@@ -21,11 +21,9 @@ def scaffolded(conversation: Conversation, *, verbatim: bool) -> Conversation:
     Args:
         verbatim: Whether the model writes its tool calls as text.
     """
-    # By identity, and without a call: this looks at every item of every attempt, and an enum's
-    # hash is slow.
-    tags = [item.tag for item in conversation.items if item.tag is _SCHEMAS or item.tag is _NUDGES]
     if not verbatim or not conversation.tools:
-        return _stripped(conversation) if tags else conversation
+        return conversation if conversation.is_plain else _stripped(conversation)
+    tags = [item.tag for item in conversation.odd]
     items = list(conversation.items)
     if Tag.TOOL_NUDGE not in tags:
         items.insert(_nudge_at(items), Item(role=Role.USER, parts=(_NUDGE,), tag=Tag.TOOL_NUDGE))
@@ -43,10 +41,12 @@ def as_sent(conversation: Conversation) -> Conversation:
 
 def tells_of_tools(conversation: Conversation) -> bool:
     """Whether the tools' schemas are in its text."""
-    return any(item.tag is _SCHEMAS for item in conversation.items)
+    return any(item.tag is _SCHEMAS for item in conversation.odd)
 
 
 def _stripped(conversation: Conversation) -> Conversation:
+    if not any(map(_is_half, conversation.odd)):
+        return conversation
     items = tuple(item for item in conversation.items if not _is_half(item))
     return replace(conversation, items=items)
 

@@ -45,6 +45,11 @@ class Segmenter:
         return self._buffer.text + "".join(self._waiting)
 
     @property
+    def free_chars(self) -> int:
+        """How many characters of the line would end no message."""
+        return self._buffer.room - self._buffer.chars if self._is_eager else self._limit
+
+    @property
     def preview(self) -> str:
         """What is pending as a message that fits; a line that may be a fence is left out."""
         buffer = self._buffer

@@ -20,7 +20,6 @@ from turnkeeper.domain.conversation import (
 from turnkeeper.domain.truncation import Sizes
 
 Count = Callable[[str], int]
-Counts = Callable[[list[str]], list[int]]
 
 TOKENS_PER_ITEM = 4
 TOKENS_PER_IMAGE = 1100
@@ -102,38 +101,33 @@ def tokens_of(text: str) -> int:
 
 def item_tokens(item: Item, text_tokens: Count = tokens_of) -> int:
     """About how many tokens an item is, with media that are not yet resolved."""
-    tokens = TOKENS_PER_ITEM
-    for part in item.parts:
-        tokens += text_tokens(part.text) if type(part) is TextPart else _part(part, text_tokens)
+    parts = item.parts
+    if len(parts) == 1 and type(part := parts[0]) is TextPart and not item.media:  # as most are
+        return TOKENS_PER_ITEM + text_tokens(part.text)
+    tokens = TOKENS_PER_ITEM + sum([_part(part, text_tokens) for part in parts])
     for one in item.media:
         tokens += TOKENS_PER_IMAGE if one.kind is MediaKind.IMAGE else TOKENS_PER_VIDEO
     return tokens
 
 
-def sizes_of(
-    conversation: Conversation, text_tokens: Count = tokens_of, counts: Counts | None = None
-) -> Sizes:
+def sizes_of(conversation: Conversation, text_tokens: Count = tokens_of) -> Sizes:
     """About how many tokens each item of a conversation is, and its tools.
 
     Args:
-        text_tokens: How many tokens a text is.
-        counts: How many each of some texts are, where that is faster than one by one.
+        text_tokens: As `tokens_of`, though it may remember: items are asked about only once.
     """
-    # Most items are one text, and a call for each of a long history would be slow.
-    texts = [
-        parts[0].text
-        if len(parts := item.parts) == 1 and type(parts[0]) is TextPart and not item.media
-        else ""
-        for item in conversation.items
-    ]
-    tokens = counts(texts) if counts else [text_tokens(text) for text in texts]
-    items = [TOKENS_PER_ITEM + one for one in tokens]
-    if "" in texts:
-        for at, item in enumerate(conversation.items):
-            if not texts[at]:
-                items[at] = item_tokens(item, text_tokens)
-    tools = sum([_tool(tool, text_tokens) for tool in conversation.tools])
-    return Sizes(items=tuple(items), tools=tools)
+    items = conversation.tokens(lambda item: item_tokens(item, text_tokens))
+    return Sizes(items=tuple(items), tools=_tools(conversation.tools, text_tokens))
+
+
+def sizes_by(conversation: Conversation, text_tokens: Count) -> Sizes:
+    """The same by another count of texts."""
+    items = [item_tokens(item, text_tokens) for item in conversation.items]
+    return Sizes(items=tuple(items), tools=_tools(conversation.tools, text_tokens))
+
+
+def _tools(tools: tuple[ToolSpec, ...], text_tokens: Count) -> int:
+    return sum([_tool(tool, text_tokens) for tool in tools]) if tools else 0
 
 
 def _tool(tool: ToolSpec, text_tokens: Count) -> int:

@@ -1,22 +1,12 @@
 """What is left out of a conversation so that it fits: whole exchanges, the oldest first."""
 
-from collections.abc import Sequence
+from itertools import compress
 
-from turnkeeper.domain.conversation import (
-    Conversation,
-    Item,
-    Role,
-    Tag,
-    TextPart,
-    ToolCallPart,
-    ToolResultPart,
-)
+from turnkeeper.domain.conversation import Conversation, ToolCallPart, ToolResultPart
 from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.outline import ASKS, may_go, odd
 
 _KEPT = -1
-# Looking up an enum's member takes as long as a call, and these are asked of every item.
-_HISTORY, _MEDIA_NOTICE = Tag.HISTORY, Tag.MEDIA_NOTICE
-_SYSTEM, _USER = Role.SYSTEM, Role.USER
 
 
 @frozen
@@ -64,11 +54,11 @@ def cut_to(conversation: Conversation, sizes: Sizes, *, to_tokens: int | None) -
     """
     total = sizes.total
     over = 0 if to_tokens is None else total - to_tokens
-    if over <= 0 and not _tool_links(conversation.items):
+    if over <= 0 and not _tool_links(conversation):
         # As mostly. What may go is then all of the history, in whatever exchanges it is.
-        may_go = sum([sizes.items[index] for index in _history(conversation.items)[:-1]])
-        return _without(conversation, [], tokens=total, least=total - may_go)
-    groups = exchanges(conversation.items)
+        gone = sum(compress(sizes.items, may_go(conversation.outline)))
+        return Cut(conversation=conversation, tokens=total, least_tokens=total - gone)
+    groups = exchanges(conversation)
     weights = _weights(groups, sizes)
     count, gone = 0, 0
     while gone < over and count < len(groups):
@@ -82,23 +72,23 @@ def drop_oldest(conversation: Conversation, sizes: Sizes, *, count: int) -> Cut:
 
     What a model said before anybody asked goes with the first of them and is not counted.
     """
-    groups = exchanges(conversation.items)
+    groups = exchanges(conversation)
     weights = _weights(groups, sizes)
-    if count > 0 and groups and not any(_asks(conversation.items[i]) for i in groups[0]):
+    if count > 0 and groups and not any(conversation.outline[i] & ASKS for i in groups[0]):
         count += 1
     total, gone = sizes.total, sum(weights[: max(0, count)])
     least = total - sum(weights)
     return _without(conversation, groups[: max(0, count)], tokens=total - gone, least=least)
 
 
-def exchanges(items: Sequence[Item]) -> list[list[int]]:
+def exchanges(conversation: Conversation) -> list[list[int]]:
     """The indexes of what may go, oldest first, in groups that only go together.
 
     An exchange is what users say and what is then said and done until a user speaks again. What
     users say last without an answer goes item by item.
     """
-    groups = _spoken(items)
-    links = _tool_links(items)
+    groups = _spoken(conversation.outline)
+    links = _tool_links(conversation)
     return _linked(groups, links) if links else groups
 
 
@@ -116,12 +106,12 @@ def _linked(groups: list[list[int]], links: list[tuple[int, int]]) -> list[list[
     return _joined(groups, reaches, pinned)
 
 
-def _spoken(items: Sequence[Item]) -> list[list[int]]:
+def _spoken(outline: bytes) -> list[list[int]]:
     """The history before the newest user turn, in exchanges."""
     groups: list[list[int]] = []
     has_asked = False  # whether the last group is still only questions
-    for index in _history(items)[:-1]:
-        asks = _asks(items[index])
+    for index, kind in compress(enumerate(outline), may_go(outline)):
+        asks = kind & ASKS != 0
         if (asks and not has_asked) or not groups:
             groups.append([index])
         else:
@@ -130,18 +120,6 @@ def _spoken(items: Sequence[Item]) -> list[list[int]]:
     if groups and has_asked:
         groups.extend([index] for index in groups.pop())
     return groups
-
-
-def _history(items: Sequence[Item]) -> list[int]:
-    """The indexes of the history up to the newest user turn."""
-    history = [
-        index
-        for index, item in enumerate(items)
-        if (item.tag is _HISTORY and item.role is not _SYSTEM) or item.tag is _MEDIA_NOTICE
-    ]
-    while history and not _asks(items[history[-1]]):
-        history.pop()
-    return history
 
 
 def _joined(groups: list[list[int]], reaches: list[int], pinned: list[bool]) -> list[list[int]]:
@@ -159,15 +137,14 @@ def _joined(groups: list[list[int]], reaches: list[int], pinned: list[bool]) -> 
     return joined
 
 
-def _tool_links(items: Sequence[Item]) -> list[tuple[int, int]]:
+def _tool_links(conversation: Conversation) -> list[tuple[int, int]]:
     """Pairs of indexes: an item with a tool call, and the later one with its result."""
     links: list[tuple[int, int]] = []
     calls: dict[str, int] = {}
-    for index, item in enumerate(items):
-        parts = item.parts
-        if len(parts) == 1 and type(parts[0]) is TextPart:
-            continue
-        for part in parts:
+    if conversation.is_plain:
+        return links
+    for index, item in compress(enumerate(conversation.items), odd(conversation.outline)):
+        for part in item.parts:
             if isinstance(part, ToolCallPart):
                 calls[part.call_id] = index
             elif isinstance(part, ToolResultPart) and part.call_id in calls:
@@ -194,7 +171,3 @@ def _without(
         exchanges=len(groups),
         items=len(gone),
     )
-
-
-def _asks(item: Item) -> bool:
-    return item.role is _USER and item.tag is _HISTORY

@@ -12,6 +12,8 @@ from turnkeeper.domain.outcome import Delivery, StreamResult, ThoughtLog, TurnSt
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.stream import FinishReason, Usage
 
+_CALLER = Audience.CALLER  # looking it up takes as long as a call
+
 
 @frozen
 class Persona:
@@ -109,12 +111,12 @@ class TurnRequest:
     @property
     def is_impersonation(self) -> bool:
         """Whether it speaks in somebody else's name."""
-        return self.impersonated is not None or self.audience is Audience.CALLER
+        return self.impersonated is not None or self.audience is _CALLER
 
     @property
     def hears(self) -> Audience:
         """Who is told of a failure; of a turn in somebody else's name, the caller alone."""
-        return Audience.CALLER if self.is_impersonation else self.audience
+        return _CALLER if self.is_impersonation else self.audience
 
     @property
     def turn_key(self) -> str:

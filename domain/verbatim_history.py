@@ -13,6 +13,7 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
 )
 from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.outline import ODD
 from turnkeeper.domain.scaffolding import tells_of_tools
 
 
@@ -22,7 +23,8 @@ def in_words(conversation: Conversation) -> Conversation:
     A call is the JSON that the model wrote; a result is said by the user's side. What was thought
     before a call is left out: nobody wants it back as text.
     """
-    items = tuple(_in_words(item) for item in conversation.items)
+    at_a_glance = zip(conversation.outline, conversation.items, strict=True)
+    items = tuple([item if kind < ODD else _in_words(item) for kind, item in at_a_glance])
     return replace(conversation, items=items, tools=())
 
 
@@ -35,7 +37,7 @@ def callable_names(conversation: Conversation) -> frozenset[str]:
     offered = frozenset(tool.name for tool in conversation.tools)
     if not tells_of_tools(conversation):
         return offered
-    parts = (part for item in conversation.items for part in item.parts)
+    parts = (part for item in conversation.odd for part in item.parts)
     called = (part.name for part in parts if isinstance(part, ToolCallPart))
     return offered.union(name for name in called if name)
 

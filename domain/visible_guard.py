@@ -22,6 +22,11 @@ class SpeakerGuard:
         self._held = ""
         self.is_tripped = False
 
+    @property
+    def lets_line_pass(self) -> bool:
+        """Whether what is left of the line is shown as it is."""
+        return not (self._names and (self._is_line_start or self.is_tripped))
+
     def take(self, text: str) -> str:
         """Take some more text; what of it is shown."""
         if not self._names:

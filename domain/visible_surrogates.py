@@ -9,6 +9,11 @@ class Surrogates:
     def __init__(self) -> None:
         self._half = ""
 
+    @property
+    def has_half(self) -> bool:
+        """Whether half a character waits for the other."""
+        return bool(self._half)
+
     def take(self, piece: str) -> str:
         """Take some more text; a half at its end waits for the other."""
         if not self._half and (piece.isascii() or _is_sound(piece)):

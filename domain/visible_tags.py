@@ -73,6 +73,11 @@ class TagFilter:
         """Whether a block of code is open."""
         return self._code.fence is not None
 
+    @property
+    def lets_text_pass(self) -> bool:
+        """Whether text without a "<" is shown as it is."""
+        return self._inside is None and not self._held
+
     def lets_pass(self, piece: str) -> bool:
         """Take some more text if all of it is shown as it is; else it has to be taken."""
         if self._held or self._inside is not None or "<" in piece:

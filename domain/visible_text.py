@@ -1,87 +1,85 @@
 """From what a model said to messages: pure, one answer a time."""
 
-from collections.abc import Iterable
+import re
 
-from turnkeeper.domain.segment import Segmenter
 from turnkeeper.domain.text_rules import TextRules
-from turnkeeper.domain.visible_guard import SpeakerGuard
-from turnkeeper.domain.visible_repeats import Repeats
-from turnkeeper.domain.visible_surrogates import Surrogates
-from turnkeeper.domain.visible_tags import StrayClose, TagFilter
+from turnkeeper.domain.visible_reading import NONE, ReadText
 
-BREAK = "\n\n"
-"""What stands between what was said before a tool call and after it."""
+_may_mean_more = re.compile(r"[<\n\ud800-\udfff]").search
 
 
 class VisibleText:
-    """One invocation's text, read piece by piece. Used by one thread.
+    """One invocation's text, taken piece by piece. Used by one thread.
+
+    Most pieces neither begin nor end anything and still fit into the message. They are only kept,
+    and read together with the next that may; so a short answer is mostly never read at all.
 
     Args:
         limit: The longest message, in code points.
         cuts: Whether messages are cut as the text comes; if not, only where it ends.
         fills: Whether a message ends only when the next character would not fit.
+
+    Attributes:
+        is_guarded: Whether another speaker's label ended the answer; nothing is taken any more.
     """
 
     def __init__(
         self, rules: TextRules, *, limit: int, cuts: bool = True, fills: bool = False
     ) -> None:
-        self._looks_for_repeats = rules.dedupe_from is not None
-        self._guards = bool(rules.speakers)
-        self._repeats = Repeats(rules.dedupe_from)
-        self._surrogates = Surrogates()
-        self._tags = TagFilter(capture_details=rules.capture_details)
-        self._guard = SpeakerGuard(rules.speakers)
-        self._segmenter = Segmenter(
-            limit=limit,
-            stand_alone_chars=limit if fills else rules.stand_alone_chars,
-            is_eager=cuts,
-        )
-        self._shown: list[str] = []
-        self._is_broken = False
-        self.shown_chars = 0
+        self.is_guarded = False
+        self._rules = rules
+        self._limit = limit
+        self._cuts = cuts
+        self._fills = fills
+        self._reading: ReadText | None = None
+        self._kept: list[str] = []  # what comes behind what was read
+        self._is_over = False  # the end came behind what is kept
+        watches = rules.speakers or rules.dedupe_from is not None
+        self._plain_chars = NONE if watches else limit  # so many more are only kept
 
     @property
     def shown(self) -> str:
         """All visible text so far, whole."""
-        return "".join(self._shown)
+        return "".join(self._kept) if self._reading is None else self._all_read().shown
+
+    @property
+    def shown_chars(self) -> int:
+        """How many characters were shown, without the space before the first."""
+        if self._reading is None and (chars := len("".join(self._kept).lstrip())):
+            return chars
+        return self._all_read().shown_chars
 
     @property
     def thoughts(self) -> str:
         """All that was thought in think blocks so far."""
-        return self._tags.thoughts
+        return "" if self._reading is None else self._reading.thoughts
 
     @property
     def details(self) -> str:
         """The bodies of the details that were kept back so far."""
-        return self._tags.details
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether another speaker's label ended the answer; nothing is taken any more."""
-        return self._guard.is_tripped
+        return "" if self._reading is None else self._reading.details
 
     @property
     def preview(self) -> str:
         """What is visible and in no message yet, as one message."""
-        return self._segmenter.preview
+        return self._all_read().preview
 
     @property
     def examined_chars(self) -> int:
         """How many characters were looked at one by one: what all this costs."""
-        return self._tags.examined_chars + self._segmenter.examined_chars
+        return self._all_read().examined_chars
 
     def take(self, piece: str) -> tuple[str, ...]:
         """Take some more text; the messages that are whole."""
-        if self._guard.is_tripped:
+        chars = len(piece)
+        if chars <= self._plain_chars and _may_mean_more(piece) is None:
+            self._plain_chars -= chars
+            self._kept.append(piece)
             return ()
-        if self._looks_for_repeats:
-            if not self._tags.is_in_code and self._repeats.again(piece):
-                return ()
-            self._repeats.note(piece)
-        text = self._surrogates.take(piece)
-        if not self._guards and self._tags.lets_pass(text):  # as nearly all is
-            return self._visible(text)
-        return tuple(self._show(self._tags.take(text)))
+        reading = self._all_read()
+        messages = reading.take(piece)
+        self._look_at(reading)
+        return messages
 
     def end(self, *, trim: bool = False) -> tuple[str, ...]:
         """The model's turn to speak is over: the messages that are left.
@@ -89,44 +87,32 @@ class VisibleText:
         Args:
             trim: Leave a trailing clause out of them; `shown` keeps it.
         """
-        messages: list[str] = []
-        messages += self._show(self._tags.take(self._surrogates.end()))
-        messages += self._show(self._tags.end())
-        messages += self._visible(self._guard.end())
-        messages += self._segmenter.rest(trim=trim)
-        self._repeats.start_over()
-        self._is_broken = bool(self._shown)
-        return tuple(messages)
-
-    def _show(self, parts: Iterable[str | StrayClose]) -> list[str]:
-        messages: list[str] = []
-        for part in parts:
-            if isinstance(part, str):
-                messages += self._visible(self._guard.take(part))
-                if self._guard.is_tripped:
-                    break
-            else:
-                self._unshow()
+        if self._reading is None and not (self._is_over or trim):
+            text = "".join(self._kept).strip()
+            if "```" not in text and "~~~" not in text:  # else it may have to be closed
+                self._is_over = True
+                self._plain_chars = NONE
+                return (text,) if text else ()
+        reading = self._all_read()
+        messages = reading.end(trim=trim)
+        self._look_at(reading)
         return messages
 
-    def _visible(self, text: str) -> tuple[str, ...]:
-        if not text:
-            return ()
-        if self._is_broken:
-            self._is_broken = False
-            self._shown.append(BREAK)
-        self._shown.append(text)
-        self.shown_chars += len(text if self.shown_chars else text.lstrip())
-        return self._segmenter.take(text)
+    def _all_read(self) -> ReadText:
+        """What reads the text, once it has read what was only kept."""
+        reading = self._reading
+        if reading is None:
+            reading = self._reading = ReadText(
+                self._rules, limit=self._limit, cuts=self._cuts, fills=self._fills
+            )
+        if self._kept:
+            reading.take("".join(self._kept))  # no message is whole with it
+            self._kept.clear()
+        if self._is_over:
+            reading.end()  # its messages were given out
+            self._is_over = False
+        return reading
 
-    def _unshow(self) -> None:
-        """What is in no message yet was a thought."""
-        pending = self._segmenter.forget()
-        over = len(pending)
-        while over > 0 and self._shown:
-            last = self._shown.pop()
-            if len(last) > over:
-                self._shown.append(last[:-over])
-            over -= len(last)
-        self.shown_chars = max(0, self.shown_chars - len(pending))
-        self._tags.add_thought(pending + self._guard.forget())
+    def _look_at(self, reading: ReadText) -> None:
+        self._plain_chars = reading.plain_chars
+        self.is_guarded = reading.is_guarded

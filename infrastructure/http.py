@@ -10,7 +10,7 @@ from requests.structures import CaseInsensitiveDict
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_adapter import WiredAdapter
-from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, raise_http_error
 from turnkeeper.infrastructure.http_exchange import exchanged
 from turnkeeper.infrastructure.http_prepared import Preparer
 from turnkeeper.infrastructure.http_request import HttpRequest
@@ -94,18 +94,19 @@ class HttpClient:
         self, verb: str, request: HttpRequest, *, stop: Stop, read_timeout_s: float
     ) -> HttpStream:
         """As `post_stream`, with any verb."""
+        prepared = self._preparer.prepared(verb, request)
+        head = prepared.head_of(request)
         wire = Wire(
             connect_timeout_s=self._connect_timeout_s,
             read_timeout_s=read_timeout_s,
             idle_limit_s=self._idle_limit_s,
         )
-        prepared = self._preparer.prepared(verb, request)
         forget_stop = stop.on_stop(wire.cut)
         try:
-            with http_errors(prepared.host, wire):
-                exchange = exchanged(prepared.with_parts_of(request), wire)
-        except BaseException:
+            exchange = exchanged(verb, prepared.route, head, request.body, wire)
+        except BaseException as error:
             forget_stop()
+            raise_http_error(error, prepared.host, wire)
             raise
         return HttpStream(exchange, host=prepared.host, wire=wire, forget_stop=forget_stop)
 

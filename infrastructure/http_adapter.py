@@ -6,13 +6,12 @@ from typing import Any, cast
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.connectionpool import HTTPConnectionPool
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.tls import tls_context
 from turnkeeper.infrastructure.wired_connections import WiredPool, WiredTlsPool
 
-_POOLS: dict[str, type[HTTPConnectionPool]] = {"http": WiredPool, "https": WiredTlsPool}
+_POOLS: dict[str, type[WiredPool]] = {"http": WiredPool, "https": WiredTlsPool}
 _MOST_HOSTS = 64
 
 
@@ -27,7 +26,7 @@ class Route:
         is_tunnelled: Whether the proxy has to be asked for a way through it first.
     """
 
-    pool: HTTPConnectionPool
+    pool: WiredPool
     target: str
     proxy_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_tunnelled: bool = False
@@ -66,14 +65,14 @@ class WiredAdapter(HTTPAdapter):
         """
         if address is None:
             pool = self.get_connection_with_tls_context(request, True, proxies)
-            return _route_over(cast(HTTPConnectionPool, pool), self.request_url(request, proxies))
+            return _route_over(cast(WiredPool, pool), self.request_url(request, proxies))
         host, tls = self.build_connection_pool_key_attributes(request, True)
         # The certificate is still checked for the name. Not by `assert_hostname`, which would
         # switch off the check of the context, and so of all connections.
         tls["server_hostname"] = host["host"]
         host["host"] = address
         pinned = self.poolmanager.connection_from_host(**host, pool_kwargs=tls)
-        return Route(pool=cast(HTTPConnectionPool, pinned), target=request.path_url)
+        return Route(pool=cast(WiredPool, pinned), target=request.path_url)
 
     def close(self) -> None:
         """Close the connections that rest, at once: urllib3 leaves that to the garbage."""
@@ -90,7 +89,7 @@ class WiredAdapter(HTTPAdapter):
         return host, {"ssl_context": self._tls}
 
 
-def _route_over(pool: HTTPConnectionPool, target: str) -> Route:
+def _route_over(pool: WiredPool, target: str) -> Route:
     is_tunnelled = pool.proxy is not None and target.startswith("/")
     proxy_headers = {} if is_tunnelled else pool.proxy_headers
     return Route(pool=pool, target=target, proxy_headers=proxy_headers, is_tunnelled=is_tunnelled)

@@ -11,6 +11,8 @@ from turnkeeper.infrastructure.http_source import Source
 
 _PIECE_BYTES = 65_536
 _MOST_IDLE_BYTES = 65_536
+_PLAIN = frozenset({"", "identity"})
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def body_pieces(head: Head, source: Source) -> Iterator[bytes]:
@@ -26,11 +28,10 @@ def body_pieces(head: Head, source: Source) -> Iterator[bytes]:
         HTTPException: It is framed or encoded in a way that was not asked for.
     """
     pieces = _framed(head, source)
-    match head.headers.get("content-encoding", "").strip().lower():
-        case "" | "identity":
-            return pieces
-        case "gzip" | "x-gzip" | "deflate":
-            return _inflated(pieces)
+    if head.encoding in _PLAIN:
+        return pieces
+    if head.encoding in _PACKED:
+        return _inflated(pieces)
     raise http.client.HTTPException("the encoding of the body was not asked for")
 
 

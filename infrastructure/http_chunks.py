@@ -26,23 +26,21 @@ def chunked_pieces(source: Source) -> Iterator[bytes]:
         HTTPException: A chunk is not as long as it says, or does not say.
     """
     buffer, left = _LINE_END, 0
-    while True:
-        if not left and (data := _only_chunk(buffer)):
-            yield data
-            buffer = _LINE_END
-        else:
-            parts, start, left = _data_in(buffer, left)
-            if data := b"".join(parts):
-                yield data
-            buffer = buffer[start:]
-            if left == _LAST:
-                break
-            if not left and (buffer.count(b"\n") > 1 or len(buffer) > _LINE_BYTES):
-                raise http.client.HTTPException("a chunk has no size, or a wrong one")
+    while left != _LAST:
         block = source.read1(_PIECE_BYTES - len(buffer))
         if not block:
             raise BodyCut
         buffer += block
+        if not left and (data := _only_chunk(buffer)):
+            yield data
+            buffer = _LINE_END
+            continue
+        parts, start, left = _data_in(buffer, left)
+        if data := b"".join(parts):
+            yield data
+        buffer = buffer[start:]
+        if not left and (buffer.count(b"\n") > 1 or len(buffer) > _LINE_BYTES):
+            raise http.client.HTTPException("a chunk has no size, or a wrong one")
     _skip_trailers(source, buffer)
 
 
@@ -65,21 +63,18 @@ def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:
         left: How much data comes first.
     """
     parts: list[bytes] = []
-    start = 0
-    while True:
-        if not left:
-            size = _SIZE.match(buffer, start)
-            if size is None:
-                return parts, start, 0
-            start, left = size.end(), int(size[1], 16)
-            if not left:
-                return parts, start, _LAST
-        part = buffer[start : start + left]
-        parts.append(part)
-        start += len(part)
-        left -= len(part)
-        if left:
-            return parts, start, left
+    start, end, there = 0, left, len(buffer)
+    while end <= there:
+        parts.append(buffer[start:end])
+        size = _SIZE.match(buffer, end)
+        if size is None:
+            return parts, end, 0
+        start = size.end()
+        end = start + int(size[1], 16)
+        if end == start:
+            return parts, start, _LAST
+    parts.append(buffer[start:])
+    return parts, there, end - there
 
 
 def _skip_trailers(source: Source, rest: bytes) -> None:

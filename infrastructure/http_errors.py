@@ -7,8 +7,7 @@ import ssl
 import zlib
 from collections.abc import Iterator
 from enum import Enum
-from types import TracebackType
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 import requests
 import urllib3
@@ -65,37 +64,16 @@ class Line(Protocol):
     is_connected: bool
 
 
-class http_errors:
-    """Turns every foreign exception into an `HttpError`.
-
-    A class, as a generator for each call and each body would cost three times as much.
+def raise_http_error(error: BaseException, host: str, line: Line) -> None:
+    """Raise the `HttpError` that a foreign exception is; return if it is none of those.
 
     Args:
+        error: What is being handled.
         host: Host and port, for the message.
         line: Whether the call was cancelled, and whether the connection stood.
     """
-
-    __slots__ = ("_host", "_line")
-
-    def __init__(self, host: str, line: Line) -> None:
-        self._host = host
-        self._line = line
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(error, _FOREIGN):
-            _raise_translated(error, self._host, self._line)
-
-
-def _raise_translated(error: BaseException, host: str, line: Line) -> NoReturn:
-    """Raise the `HttpError` that a foreign exception is."""
+    if not isinstance(error, _FOREIGN):
+        return
     kind = HttpErrorKind.CANCELLED if line.is_cut else _kind_of(error, line.is_connected)
     translated = HttpError(kind, f"{_WORDS[kind].format(host=host)}{_detail_of(error)}")
     try:

@@ -6,40 +6,16 @@ for it, most of it for checks of headers that were checked already.
 """
 
 import errno
-from dataclasses import field
-from typing import cast
 
-from urllib3.connectionpool import HTTPConnectionPool
-from urllib3.exceptions import ClosedPoolError
-
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.infrastructure.http_adapter import Route
 from turnkeeper.infrastructure.http_head import Head, head_from
-from turnkeeper.infrastructure.http_source import Source
+from turnkeeper.infrastructure.timed_socket import TimedSocket
 from turnkeeper.infrastructure.wire import WIRE, Wire
-from turnkeeper.infrastructure.wired_connections import WiredConnection
+from turnkeeper.infrastructure.wired_connections import Resting, WiredConnection
 
 _SMALL_BODY_BYTES = 65_536
 # The other side may have replied, and then closed without reading all.
 _MAY_HAVE_REPLIED = frozenset({errno.EPIPE, errno.ECONNRESET})
-
-
-@frozen
-class RoutedRequest:
-    """What is sent, and on which connections.
-
-    Attributes:
-        verb: As in its first line.
-        head: Up to and with the blank line.
-        body: What follows.
-        pool: The connections that lead there.
-        is_tunnelled: Whether a proxy has to be asked for a way through it first.
-    """
-
-    verb: str
-    head: bytes = field(repr=False)  # it holds the key
-    body: bytes = field(repr=False)
-    pool: HTTPConnectionPool
-    is_tunnelled: bool
 
 
 class Exchange:
@@ -50,13 +26,11 @@ class Exchange:
         source: Its body, as it was sent.
     """
 
-    def __init__(
-        self, head: Head, source: Source, pool: HTTPConnectionPool, connection: WiredConnection
-    ) -> None:
+    def __init__(self, head: Head, connection: WiredConnection, resting: Resting) -> None:
         self.head = head
-        self.source = source
-        self._pool = pool
+        self.source = connection.source
         self._connection = connection
+        self._resting = resting
 
     def release(self, *, is_complete: bool) -> bool:
         """Give the connection back, and say whether it can be used again.
@@ -66,15 +40,21 @@ class Exchange:
         """
         is_kept = is_complete and not self.head.is_last and self.source.is_empty
         if is_kept:
-            self._connection.rest()
+            self._resting.put(self._connection)
         else:
             self._connection.close()
-        self._pool._put_conn(self._connection)
         return is_kept
 
 
-def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
-    """Send the request and return its reply once its head is there.
+def exchanged(verb: str, route: Route, head: bytes, body: bytes, wire: Wire) -> Exchange:
+    """Send a request and return its reply once its head is there.
+
+    Args:
+        verb: As in its first line.
+        route: Where it goes.
+        head: Up to and with the blank line.
+        body: What follows.
+        wire: What the connection is held by meanwhile.
 
     Raises:
         OSError: It cannot be sent, or nothing came.
@@ -82,48 +62,35 @@ def exchanged(request: RoutedRequest, wire: Wire) -> Exchange:
         urllib3.exceptions.HTTPError: There is no connection.
     """
     wire.check()
+    connection = route.pool.take(wire.idle_limit_s)
+    try:
+        if connection.is_closed:
+            _connect(connection, route, wire)
+        else:
+            connection.hold(wire)
+        _send(connection.timed, head, body)
+        reply = head_from(connection.source, verb)
+    except BaseException:
+        connection.close()
+        raise
+    return Exchange(reply, connection, route.pool.resting)
+
+
+def _connect(connection: WiredConnection, route: Route, wire: Wire) -> None:
     token = WIRE.set(wire)
     try:
-        connection = _connection(request.pool)
-        try:
-            _connect(connection, request)
-            _send(connection, request)
-            source = Source(connection.sock)
-            head = head_from(source, request.verb)
-        except BaseException:
-            connection.close()
-            request.pool._put_conn(connection)
-            raise
+        route.pool.connect(connection, is_tunnelled=route.is_tunnelled)
     finally:
         WIRE.reset(token)
-    return Exchange(head, source, request.pool, connection)
 
 
-def _connection(pool: HTTPConnectionPool) -> WiredConnection:
+def _send(sock: TimedSocket, head: bytes, body: bytes) -> None:
     try:
-        return cast(WiredConnection, pool._get_conn())
-    except ClosedPoolError as error:
-        raise ConnectionError("the client was closed") from error
-
-
-def _connect(connection: WiredConnection, request: RoutedRequest) -> None:
-    if not connection.is_closed:
-        connection.hold()
-        return
-    if request.is_tunnelled:
-        request.pool._prepare_proxy(connection)
-    if connection.is_closed:
-        connection.connect()
-    request.pool._validate_conn(connection)  # warns of TLS that checks nothing
-
-
-def _send(connection: WiredConnection, request: RoutedRequest) -> None:
-    try:
-        if len(request.body) <= _SMALL_BODY_BYTES:
-            connection.sock.sendall(request.head + request.body)
+        if len(body) <= _SMALL_BODY_BYTES:
+            sock.send(head + body)
         else:
-            connection.sock.sendall(request.head)
-            connection.sock.sendall(request.body)
+            sock.send(head)
+            sock.send(body)
     except OSError as error:
         if error.errno not in _MAY_HAVE_REPLIED:
             raise

@@ -6,6 +6,7 @@ else that a call does.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
 from turnkeeper.infrastructure.http_errors import ReplyTooLarge
@@ -15,22 +16,29 @@ _MOST_HEAD_BYTES = 65_536
 _MOST_HEADERS = 100
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\n]*)?\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
+_FOLD = re.compile(r"(?<!\A)\n(?=[ \t])")
+_HEADER = re.compile(r"\n([^\n:]*):([^\n]*)")
+_FRAMING = re.compile(
+    r"\n(content-length|transfer-encoding|connection|content-encoding):([^\n]*)", re.IGNORECASE
+)
 _HTTP = b"HTTP/"
 _CONTINUE = 100
 _WITHOUT_BODY = frozenset({204, 304})
 
 
 class ReplyHeaders(Mapping[str, str]):
-    """Headers by name in any case; several of one name are joined by ", "."""
+    """Headers by name in any case; several of one name are joined by ", ".
 
-    def __init__(self, lines: list[str]) -> None:
-        self._values: dict[str, str] = {}
-        for line in lines:
-            name, colon, value = line.partition(":")
-            if colon:
-                name, value = name.lower(), value.strip()
-                known = self._values.get(name)
-                self._values[name] = value if known is None else f"{known}, {value}"
+    Args:
+        text: Each header behind a line feed. It is taken apart once somebody asks.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _values(self) -> dict[str, str]:
+        return _joined(_HEADER.findall(self._text))
 
     def __getitem__(self, name: str) -> str:
         return self._values[name.lower()]
@@ -48,20 +56,22 @@ class Head:
     Attributes:
         status: Never 100, as that only says that more comes.
         headers: As the server wrote them.
+        encoding: What the body is packed by, in small letters.
         is_chunked: Whether the body comes in chunks.
         length: How long it is, in bytes; None if its chunks or the connection's end say so.
         is_last: Whether the connection can carry no further reply.
     """
 
-    def __init__(self, version: int, status: int, headers: ReplyHeaders, verb: str) -> None:
+    def __init__(self, version: int, status: int, text: str, verb: str) -> None:
         self.status = status
-        self.headers = headers
-        coding = headers.get("transfer-encoding", "")
-        self.is_chunked = coding.lower() == "chunked"
-        self.length = None if self.is_chunked else _length_in(headers)
+        self.headers = ReplyHeaders(text)
+        framing = _joined(_FRAMING.findall(text))
+        self.encoding = framing.get("content-encoding", "").lower()
+        self.is_chunked = framing.get("transfer-encoding", "").lower() == "chunked"
+        self.length = None if self.is_chunked else _length_in(framing)
         if status in _WITHOUT_BODY or status < 200 or verb == "HEAD":
             self.length, self.is_chunked = 0, False
-        self.is_last = _is_last(version, headers) or (self.length is None and not self.is_chunked)
+        self.is_last = _is_last(version, framing) or (self.length is None and not self.is_chunked)
 
 
 def head_from(source: Source, verb: str) -> Head:
@@ -79,18 +89,19 @@ def head_from(source: Source, verb: str) -> Head:
             raise BadStatusLine("the reply begins with no status")
         if int(status_line[2]) != _CONTINUE:
             break
-    text = lines[status_line.end() :].decode("latin-1").replace("\r", "")
-    headers = text.split("\n")
+    text = "\n" + lines[status_line.end() :].decode("latin-1").replace("\r", "")
     if "\n " in text or "\n\t" in text:
-        headers = _unfolded(headers)
-    if len(headers) > _MOST_HEADERS + 2:  # and the blank line with its end
+        text = _FOLD.sub("", text)  # a line that begins with a space goes on with the one before
+    if text.count("\n") > _MOST_HEADERS + 2:  # and the blank line with its end
         raise HTTPException("the head has more than 100 lines")
-    return Head(int(status_line[1]), int(status_line[2]), ReplyHeaders(headers), verb)
+    return Head(int(status_line[1]), int(status_line[2]), text, verb)
 
 
 def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
     """The bytes up to a blank line, or to the end of all, and how many more there may be."""
-    lines = b""
+    lines = source.read1()
+    if not lines:
+        raise RemoteDisconnected("closed without a reply")
     while (blank := _BLANK_LINE.search(lines)) is None:
         if not lines.startswith(_HTTP[: len(lines)]):
             raise BadStatusLine("the reply is no HTTP")
@@ -98,8 +109,6 @@ def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
             raise ReplyTooLarge(f"the head has more than {_MOST_HEAD_BYTES} bytes")
         block = source.read1()
         if not block:
-            if not lines:
-                raise RemoteDisconnected("closed without a reply")
             return lines, 0
         lines += block
     end = blank.end()
@@ -109,19 +118,17 @@ def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
     return lines[:end], left - end
 
 
-def _unfolded(lines: list[str]) -> list[str]:
-    """Each header on one line; a line that begins with a space goes on with the one before."""
-    whole: list[str] = []
-    for line in lines:
-        if line[:1] in (" ", "\t") and line and whole:
-            whole[-1] += line
-        else:
-            whole.append(line)
-    return whole
+def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
+    """By name in small letters; the values of one name together."""
+    values: dict[str, str] = {}
+    for name, value in headers:
+        name, value = name.lower(), value.strip()
+        values[name] = f"{values[name]}, {value}" if name in values else value
+    return values
 
 
-def _length_in(headers: ReplyHeaders) -> int | None:
-    said = headers.get("content-length")
+def _length_in(framing: Mapping[str, str]) -> int | None:
+    said = framing.get("content-length")
     if said is None:
         return None
     lengths = {length.strip() for length in said.split(",")}
@@ -130,8 +137,8 @@ def _length_in(headers: ReplyHeaders) -> int | None:
     return int(length)
 
 
-def _is_last(version: int, headers: ReplyHeaders) -> bool:
-    said = headers.get("connection", "").lower()
+def _is_last(version: int, framing: Mapping[str, str]) -> bool:
+    said = framing.get("connection", "").lower()
     if version > 0:
         return "close" in said
     return "keep-alive" not in said

@@ -12,11 +12,9 @@ import requests
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_adapter import Route, WiredAdapter
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
-from turnkeeper.infrastructure.http_exchange import RoutedRequest
 from turnkeeper.infrastructure.http_request import Headers, HttpRequest, check_headers
 
 _PORTS = {"http": 80, "https": 443}
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _MOST_PREPARED = 256
 _UNFIT = re.compile(r"[^\x21-\x7e]")  # what would end the first line, or its target
 
@@ -27,37 +25,35 @@ class PreparedCall:
 
     Attributes:
         host: Host and port, for messages.
-        headers: The host is the first of them.
-        names: The spelling of each header, by its name in small letters.
+        headers: Those that all of them have; the host is the first.
+        names: The spelling of each, by its name in small letters.
+        start: The first line and these headers, as they are sent.
+        is_length_said: Whether its length is said of an empty body too.
     """
 
     verb: str
     host: str
     headers: Mapping[str, str] = field(repr=False)  # those of a proxy may hold a password
     names: Mapping[str, str]
+    start: bytes = field(repr=False)
+    is_length_said: bool
     route: Route
 
-    def with_parts_of(self, request: HttpRequest) -> RoutedRequest:
-        """Return what is sent.
+    def head_of(self, request: HttpRequest) -> bytes:
+        """Return all that is sent before the body.
 
         Raises:
             HttpError: A header cannot be sent.
         """
         check_headers(request.secret_headers)
-        headers = dict(self.headers)
-        for name, value in request.secret_headers:
-            headers[self.names.get(name.lower(), name)] = value
-        if request.body or self.verb in _WITH_BODY:
-            headers["Content-Length"] = str(len(request.body))
-        lines = [f"{self.verb} {self.route.target} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return RoutedRequest(
-            verb=self.verb,
-            head="\r\n".join((*lines, "", "")).encode("latin-1"),
-            body=request.body,
-            pool=self.route.pool,
-            is_tunnelled=self.route.is_tunnelled,
-        )
+        own = {self.names.get(name.lower(), name): value for name, value in request.secret_headers}
+        start = self.start
+        if not self.headers.keys().isdisjoint(own):
+            common = {name: value for name, value in self.headers.items() if name not in own}
+            start = _start(self.verb, self.route, common)
+        if request.body or self.is_length_said:
+            own["Content-Length"] = str(len(request.body))
+        return start + _lines(own) + b"\r\n"
 
 
 class Preparer:
@@ -95,13 +91,24 @@ class Preparer:
         merged = {"Host": _netloc(str(prepared.url))}
         merged |= {name: str(value) for name, value in prepared.headers.items()}
         merged |= route.proxy_headers
+        is_length_said = merged.pop("Content-Length", None) is not None
         return PreparedCall(
             verb=verb,
             host=f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}",
             headers=merged,
             names={name.lower(): name for name in merged},
+            start=_start(verb, route, merged),
+            is_length_said=is_length_said,
             route=route,
         )
+
+
+def _start(verb: str, route: Route, headers: Mapping[str, str]) -> bytes:
+    return f"{verb} {route.target} HTTP/1.1\r\n".encode("latin-1") + _lines(headers)
+
+
+def _lines(headers: Mapping[str, str]) -> bytes:
+    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode("latin-1")
 
 
 def _netloc(url: str) -> str:

@@ -3,14 +3,17 @@
 import re
 from dataclasses import field
 from ipaddress import ip_address
+from typing import NoReturn
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 
 Headers = tuple[tuple[str, str], ...]
 
-_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-_NOT_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
+_NOT_OURS = ("host", "connection", "content-length", "transfer-encoding")
+_NAME = re.compile(
+    rf"(?!(?:{'|'.join(_NOT_OURS)})\Z)[-!#$%&'*+.^_`|~0-9A-Z]+", re.IGNORECASE | re.ASCII
+)
 
 
 @frozen
@@ -46,14 +49,18 @@ def check_headers(headers: Headers) -> None:
         HttpError: One cannot; the message names it, and never its value.
     """
     for number, (name, value) in enumerate(headers, start=1):
-        if _TOKEN.fullmatch(name) is None:
-            raise _refused(f"the name of header {number} is not made of letters and dashes")
-        if name.lower() in _NOT_OURS:
-            raise _refused(f"header {name!r} is set by the connection and must be left out")
+        if _NAME.fullmatch(name) is None:
+            _refuse_name(name, number)
         if not (value.isascii() and value.isprintable()):
             _check_odd_value(name, value)
         if value != value.strip():
             raise _refused(f"header {name!r} has white space around its value: leave it out")
+
+
+def _refuse_name(name: str, number: int) -> NoReturn:
+    if name.lower() in _NOT_OURS:
+        raise _refused(f"header {name!r} is set by the connection and must be left out")
+    raise _refused(f"the name of header {number} is not made of letters and dashes")
 
 
 def _check_odd_value(name: str, value: str) -> None:

@@ -1,16 +1,31 @@
 """Where the bytes of a reply come from."""
 
+from time import monotonic
 from typing import Protocol
+
+from turnkeeper.infrastructure.timed_socket import STALLED
 
 _BLOCK_BYTES = 65_536
 _WORD_BYTES = 1_024  # so much is asked for where words come one by one, as memory is taken for it
 
 
 class Receiver(Protocol):
-    """What is read of a socket."""
+    """What is read of a `TimedSocket`."""
 
     def recv(self, limit: int, /) -> bytes:
         """Wait for some bytes; none at the end."""
+        ...
+
+    def limit_each(self, timeout_s: float, /) -> None:
+        """Let each call block so long."""
+        ...
+
+    def limit_next(self, timeout_s: float, /) -> None:
+        """Let the next call block no longer than this."""
+        ...
+
+    def check(self, since_s: float, /) -> None:
+        """Raise TimeoutError if a call that began then has reached its limit."""
         ...
 
 
@@ -19,13 +34,24 @@ class Source:
 
     def __init__(self, sock: Receiver) -> None:
         self._sock = sock
+        self._recv = sock.recv
         self._rest = b""
         self._block_bytes = _WORD_BYTES
+        self._next_limit_s: float | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether all that was received has been read."""
         return not self._rest
+
+    def limit_each(self, timeout_s: float) -> None:
+        """Let each wait take no longer than this."""
+        self._next_limit_s = None
+        self._sock.limit_each(timeout_s)
+
+    def limit_next(self, timeout_s: float) -> None:
+        """Let the next wait take no longer than this; free of cost where nothing is waited for."""
+        self._next_limit_s = timeout_s
 
     def read1(self, limit: int = _BLOCK_BYTES) -> bytes:
         """Return what there is, at most so many bytes; wait for it if there is nothing.
@@ -33,13 +59,31 @@ class Source:
         Nothing only at the end.
         """
         rest = self._rest
-        if not rest:
-            block = self._sock.recv(min(limit, self._block_bytes))
-            self._block_bytes = _WORD_BYTES if len(block) < _WORD_BYTES else _BLOCK_BYTES
-            return block
-        self._rest = rest[limit:]
-        return rest[:limit]
+        if rest:
+            self._rest = rest[limit:]
+            return rest[:limit]
+        if self._next_limit_s is not None:
+            self._sock.limit_next(self._next_limit_s)
+            self._next_limit_s = None
+        if limit > self._block_bytes:
+            limit = self._block_bytes
+        since_s = monotonic()
+        try:
+            block = self._recv(limit)
+        except STALLED:
+            block = self._recv_again(limit, since_s)
+        self._block_bytes = _WORD_BYTES if len(block) < _WORD_BYTES else _BLOCK_BYTES
+        return block
 
     def give_back(self, rest: bytes) -> None:
         """What was read too much; the next to be read."""
         self._rest = rest + self._rest
+
+    def _recv_again(self, limit: int, since_s: float) -> bytes:
+        """Go on waiting where a signal broke a wait off."""
+        while True:
+            self._sock.check(since_s)
+            try:
+                return self._recv(limit)
+            except STALLED:
+                continue

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from turnkeeper.infrastructure.http_body import body_pieces
-from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, http_errors
+from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, raise_http_error
 from turnkeeper.infrastructure.http_exchange import Exchange
 from turnkeeper.infrastructure.wire import Wire
 
@@ -93,23 +92,31 @@ class HttpStream:
         Args:
             grace_s: How long the other side may take to end a body that nobody needs.
         """
-        with suppress(HttpError):
+        try:
             for _ in self._pieces_within(_MOST_DRAINED_BYTES, grace_s):
                 pass
+        except HttpError:
+            pass  # there is no more to read
         self.close()
         return self._is_kept
 
     def close(self) -> None:
         """Let go of the connection; a second time does nothing."""
-        self._pieces.close()
-        self._release()
+        if self._is_open:
+            self._pieces.close()
+            self._release()
 
     def _read(self) -> Generator[bytes, None, None]:
-        with http_errors(self._host, self._wire):
+        wire = self._wire
+        try:
             for piece in body_pieces(self._exchange.head, self._exchange.source):
-                self._wire.check()
+                if wire.is_cut:
+                    wire.check()
                 yield piece
-            self._wire.check()  # the end of a body may be that of the wire
+            wire.check()  # the end of a body may be that of the wire
+        except Exception as error:
+            raise_http_error(error, self._host, wire)
+            raise
         self._is_complete = True
         self._release()
 
@@ -117,7 +124,8 @@ class HttpStream:
         until_s = time.monotonic() + timeout_s
         left_s = timeout_s
         while limit_bytes > 0:
-            self._wire.limit_reads(left_s)
+            if self._is_open:  # else another call may use the connection already
+                self._exchange.source.limit_next(left_s)
             piece = next(self._pieces, None)
             if piece is None:
                 return
@@ -128,8 +136,6 @@ class HttpStream:
                 return
 
     def _release(self) -> None:
-        if not self._is_open:
-            return
         self._is_open = False
         self._forget_stop()
         self._wire.let_go()

@@ -8,7 +8,7 @@ from threading import TIMEOUT_MAX, Event
 from typing import TypeVar
 
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.application.ports.runner import Runner, Stop, Work
+from turnkeeper.application.ports.runner import Look, OwnWork, Runner, Stop, Work
 
 T = TypeVar("T")
 
@@ -74,6 +74,12 @@ class HurriedRunner(Runner):
 
     def start(self, work: Callable[[Stop], T], name: str) -> Work[T]:
         return _HurriedWork(self._runner.start(work, name), self._speed)
+
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> OwnWork[T]:
+        speed = self._speed
+        return self._runner.here(
+            work, lambda stop: look(stop) / speed, first_look_s=first_look_s / speed
+        )
 
     def close(self) -> None:
         self._runner.close()

@@ -1,37 +1,34 @@
 """Line ends of any kind, made plain while the bytes come in."""
 
 _BOM = b"\xef\xbb\xbf"
-_LF, _CR = b"\n\r"
 
 
 class PlainLineEnds:
     """Turns CRLF, CR and LF, mixed and cut anywhere, into LF, and drops a BOM at the start.
 
     Nothing is held back: a CR ends its line at once, and an LF right behind it is dropped.
+
+    Attributes:
+        takes_care: Whether the next chunk has to be made plain, also where it holds no CR.
     """
 
     def __init__(self) -> None:
         self._head: bytes | None = b""  # the first bytes, until it is clear whether they are a BOM
         self._after_cr = False
-        self._needs_care = True  # the next chunk is not to be taken as it is
+        self.takes_care = True
 
     def plain(self, chunk: bytes) -> bytes:
         """Return the chunk with plain line ends."""
-        if self._needs_care or _CR in chunk:
-            return self._made_plain(chunk)
+        if self._head is not None:
+            chunk = self._without_bom(chunk)
+        if chunk:
+            chunk = self._with_plain_ends(chunk)
+        self.takes_care = self._after_cr or self._head is not None
         return chunk
 
     def end(self) -> bytes:
         """Return what was not given out yet: a stream of less than a BOM."""
         return self._head or b""
-
-    def _made_plain(self, chunk: bytes) -> bytes:
-        if self._head is not None:
-            chunk = self._without_bom(chunk)
-        if chunk:
-            chunk = self._with_plain_ends(chunk)
-        self._needs_care = self._after_cr or self._head is not None
-        return chunk
 
     def _without_bom(self, chunk: bytes) -> bytes:
         assert self._head is not None
@@ -47,6 +44,8 @@ class PlainLineEnds:
             chunk = chunk[1:]
         last = chunk[-1:]
         self._after_cr = last == b"\r"
+        if b"\r" not in chunk:
+            return chunk
         lines = chunk.splitlines()  # of bytes, where only CR and LF end a line
         if last in (b"\r", b"\n"):
             lines.append(b"")

@@ -134,6 +134,7 @@ class ListedProvider(ChatProvider):
 
     def __init__(self, provider: ChatProvider, *, name: str, catalogue: ModelCatalogue) -> None:
         self._provider = provider
+        self.heeds_stop = getattr(provider, "heeds_stop", False)
         self._name = name
         self._catalogue = catalogue
 

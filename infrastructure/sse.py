@@ -1,5 +1,6 @@
 """Server-sent events, out of bytes that come in pieces of any size."""
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ _RAW_CHARS = 65_536  # how much is kept of what is no event
 _MANY_LINES = 64  # sseclient joins line by line, which is quadratic for an event of many lines
 _LF = 10
 
+# What most streams are made of: events that are one line of data. No line holds a line feed.
+_EVENT = re.compile(rb"data: ?(.*)\n\n")
+_EVENTS = re.compile(rb"(?:data:.*\n\n)*")
+
 
 class EventTooLarge(Exception):
     """An event is larger than the reader allows; nothing behind it can be read."""
@@ -23,11 +28,22 @@ class EventTooLarge(Exception):
 class SseEvent:
     """One event; `event` is "message" where the stream gave no name, and `data` may be empty.
 
-    Not frozen: one is made for each piece of a stream.
+    Not frozen: one may be made for each piece of a stream.
     """
 
     event: str
     data: str
+
+
+Event = bytes | SseEvent
+"""An event; of one that is nothing but a line of data, and so has no name, the data as it came."""
+
+
+def in_words(event: Event) -> SseEvent:
+    """The event with its name, and its data as text, where broken UTF-8 is replaced."""
+    if isinstance(event, SseEvent):
+        return event
+    return SseEvent("message", event.decode("utf-8", "replace"))
 
 
 @frozen(kw_only=False)
@@ -61,20 +77,32 @@ class SseReader:
         self.comments = 0
         self._max_event_bytes = max_event_bytes
         self._is_broken = False
+        self._is_fresh = False  # the next byte begins an event, and is what it seems to be
         self._line_ends = PlainLineEnds()
         self._begun = bytearray()  # the block that is not complete; never starts with a line end
         self._strays = _Strays()
         self._client = _Client()
 
-    def feed(self, chunk: bytes) -> list[SseEvent]:
+    def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that `chunk` completes.
 
         Raises:
             EventTooLarge: An event is larger than allowed. Events before it were returned.
         """
+        event = _EVENT.fullmatch(chunk) if self._is_fresh and b"\r" not in chunk else None
+        if event and len(chunk) <= self._max_event_bytes:  # words come one by one
+            return [event[1]]
         if self._is_broken:
             raise self._too_large()
-        chunk = self._line_ends.plain(chunk)
+        self._is_fresh = False
+        ends = self._line_ends
+        if ends.takes_care or b"\r" in chunk:
+            chunk = ends.plain(chunk)
+        events = self._read(chunk)
+        self._is_fresh = not (self._begun or self._is_broken or ends.takes_care)
+        return events
+
+    def _read(self, chunk: bytes) -> list[Event]:
         begun = self._begun
         if begun:
             if _LF not in chunk or not self._completes(chunk):
@@ -82,18 +110,7 @@ class SseReader:
             begun += chunk
             chunk = bytes(begun)
             begun.clear()
-        elif (  # one line and the blank one behind it, as where words come one by one
-            chunk.find(b"\n") == len(chunk) - 2
-            and chunk.endswith(b"\n\n")
-            and chunk.startswith(b"data:")
-            and len(chunk) <= self._max_event_bytes
-        ):
-            return [_event_of_line(chunk[:-2])]
-        *blocks, rest = chunk.split(b"\n\n")
-        events = self._events_of(blocks)
-        if rest or self._is_broken:
-            return self._keep(rest, events)
-        return events
+        return self._read_whole(chunk)
 
     def end(self) -> SseTail:
         """Return what is left when the stream has ended.
@@ -112,17 +129,30 @@ class SseReader:
     def _completes(self, chunk: bytes) -> bool:
         return b"\n\n" in chunk or (self._begun[-1] == _LF and chunk.startswith(b"\n"))
 
-    def _events_of(self, blocks: list[bytes]) -> list[SseEvent]:
-        events = []
+    def _read_whole(self, chunk: bytes) -> list[Event]:
+        events: list[Event] = []
+        if len(chunk) <= self._max_event_bytes:  # so none of them is too large
+            found = _EVENTS.match(chunk)
+            at = found.end() if found else 0
+            events = _EVENT.findall(chunk, 0, at)
+            if at == len(chunk):
+                return events
+            chunk = chunk[at:]
+        *blocks, rest = chunk.split(b"\n\n")
+        self._read_blocks(blocks, events)
+        if rest or self._is_broken:
+            return self._keep(rest, events)
+        return events
+
+    def _read_blocks(self, blocks: list[bytes], events: list[Event]) -> None:
         for block in blocks:
             if len(block) > self._max_event_bytes < len(block.lstrip(b"\n")):
                 self._is_broken = True
-                break
+                return
             if block[:5] == b"data:" and _LF not in block:
-                events.append(_event_of_line(block))
+                events.append(block[6:] if block[5:6] == b" " else block[5:])
             elif event := self._event_of(block):
                 events.append(event)
-        return events
 
     def _event_of(self, block: bytes) -> SseEvent | None:
         fields, strays = self._sorted(block)
@@ -144,7 +174,7 @@ class SseReader:
                 self.comments += 1
         return fields if has_data else [], strays
 
-    def _keep(self, rest: bytes, events: list[SseEvent]) -> list[SseEvent]:
+    def _keep(self, rest: bytes, events: list[Event]) -> list[Event]:
         self._begun += rest if self._begun else rest.lstrip(b"\n")
         # One more, since the last byte may be half of the blank line.
         if len(self._begun) > self._max_event_bytes + 1:
@@ -157,12 +187,6 @@ class SseReader:
 
     def _too_large(self) -> EventTooLarge:
         return EventTooLarge(f"an event has more than {self._max_event_bytes} bytes")
-
-
-def _event_of_line(line: bytes) -> SseEvent:
-    """The event of one line of data."""
-    data = line[6:] if line[5:6] == b" " else line[5:]
-    return SseEvent("message", data.decode("utf-8", "replace"))
 
 
 class _Client:

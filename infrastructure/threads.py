@@ -8,8 +8,17 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
+from turnkeeper.application.ports.runner import (
+    Cancelled,
+    Look,
+    OwnWork,
+    Runner,
+    StillRunning,
+    Stop,
+    Work,
+)
 from turnkeeper.domain.errors import Closed
+from turnkeeper.infrastructure.lookout import Lookout
 
 T = TypeVar("T")
 
@@ -21,29 +30,26 @@ class ThreadStop(Stop):
     registers stores first and then looks at the mark, so that one of the two runs each wake.
     """
 
-    def __init__(self) -> None:
-        self._is_set = False
-        self._wakes: dict[object, Callable[[], None]] = {}
+    is_set = False  # no property, as it is looked at with each word that comes
 
-    @property
-    def is_set(self) -> bool:
-        return self._is_set
+    def __init__(self) -> None:
+        self._wakes: dict[object, Callable[[], None]] = {}
 
     def set(self) -> None:
         """Ask the work to stop and wake what blocks it; a second time does nothing."""
-        self._is_set = True
+        self.is_set = True
         while self._wakes:
             with suppress(KeyError):  # another thread took the last one
                 _wake(self._wakes.popitem()[1])
 
     def check(self) -> None:
-        if self._is_set:
+        if self.is_set:
             raise Cancelled("the work was asked to stop")
 
     def on_stop(self, wake: Callable[[], None]) -> Callable[[], None]:
         ticket = object()
         self._wakes[ticket] = wake
-        if self._is_set:
+        if self.is_set:
             self.set()
         return lambda: self._forget(ticket)
 
@@ -111,6 +117,56 @@ class ThreadWork(Work[T]):
         return True
 
 
+class LookedAfter(OwnWork[T]):
+    """Work that its caller does itself, while a lookout looks after it."""
+
+    _value: T
+
+    def __init__(
+        self,
+        work: Callable[[Stop], T],
+        look: Look,
+        lookout: "Lookout[LookedAfter[Any]]",
+        first_look_s: float,
+    ) -> None:
+        self.stop = ThreadStop()
+        self._work = work
+        self._look = look
+        self._lookout = lookout
+        self._first_look_s = first_look_s
+        self._error: Exception | None = None
+        self._done = False
+
+    @property
+    def done(self) -> bool:
+        return self._done
+
+    def run(self) -> None:
+        try:
+            self._lookout.begin(self, self._looked, first_look_s=self._first_look_s)
+            self._value = self._work(self.stop)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever asks for the result
+            self._error = error
+        finally:
+            self._done = True
+            self._lookout.end(self)
+
+    def result(self, timeout_s: float | None) -> T:
+        if not self._done:
+            raise StillRunning("the work is done by the one who asks for it")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def abandon(self, settle_s: float) -> bool:
+        if not self._done:
+            self.stop.set()
+        return self._done
+
+    def _looked(self) -> float:
+        return self._look(self.stop.set)
+
+
 _AnyWork = ThreadWork[Any]
 _Seat = SimpleQueue[_AnyWork | None]  # where a thread waits for its next work; None ends it
 
@@ -130,10 +186,11 @@ class ThreadRunner(Runner):
         self._idle: list[_Seat] = []
         self._works: set[_AnyWork] = set()
         self._closed = False
+        self._lookout: Lookout[LookedAfter[Any]] = Lookout(_start_thread, idle_limit_s=idle_limit_s)
 
     @property
     def running(self) -> int:
-        return len(self._works)
+        return len(self._works) + len(self._lookout.tickets)
 
     def start(self, work: Callable[[Stop], T], name: str) -> ThreadWork[T]:
         started = ThreadWork(work, name)
@@ -148,7 +205,14 @@ class ThreadRunner(Runner):
             seat.put(started)
         return started
 
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> LookedAfter[T]:
+        if self._closed:
+            raise Closed("work was not begun: the runner was closed")
+        self._lookout.open()
+        return LookedAfter(work, look, self._lookout, first_look_s)
+
     def close(self) -> None:
+        self._lookout.close()
         with self._lock:
             self._closed = True
             works, seats, self._idle = list(self._works), self._idle, []
@@ -156,6 +220,8 @@ class ThreadRunner(Runner):
             seat.put(None)
         for work in works:
             work.stop.set()
+        for own in self._lookout.tickets:
+            own.stop.set()
         until_s = time.monotonic() + self._settle_s
         for work in works:
             work.abandon(max(0.0, until_s - time.monotonic()))
@@ -164,7 +230,7 @@ class ThreadRunner(Runner):
         seat = _Seat()
         seat.put(work)
         try:
-            threading.Thread(target=self._serve, args=(seat,), daemon=True).start()
+            _start_thread(lambda: self._serve(seat), "idle")
         except RuntimeError:  # the machine has no thread left
             self._works.discard(work)
             raise
@@ -197,3 +263,7 @@ class ThreadRunner(Runner):
                     self._idle.remove(seat)
                     return None
         return seat.get()  # it was taken at the last moment, so work is coming
+
+
+def _start_thread(work: Callable[[], None], name: str = "lookout") -> None:
+    threading.Thread(target=work, name=f"turnkeeper-{name}", daemon=True).start()

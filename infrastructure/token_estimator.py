@@ -7,7 +7,7 @@ from turnkeeper.application.ports.token_counter import Learner, TokenCounter
 from turnkeeper.application.ports.token_measures import TokenMeasure
 from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.model import Model
-from turnkeeper.domain.token_estimate import Count, sizes_of, tokens_of
+from turnkeeper.domain.token_estimate import Count, sizes_by, sizes_of, tokens_of
 from turnkeeper.domain.truncation import Sizes
 
 MOST_TEXTS = 16_384
@@ -42,6 +42,7 @@ class TokenEstimator(TokenCounter, Learner):
         most_models: int = MOST_MODELS,
     ) -> None:
         self._count = text_tokens
+        self._sizes_of = sizes_of if text_tokens is tokens_of else sizes_by
         self._most_texts = most_texts
         self._most_models = most_models
         self._texts: dict[int, int] = {}  # threads may lose one another's entries, no more
@@ -50,7 +51,7 @@ class TokenEstimator(TokenCounter, Learner):
         self._changed: set[Key] = set()
 
     def sizes(self, conversation: Conversation, model: Model) -> Sizes:
-        sizes = sizes_of(conversation, self._text_tokens, self._texts_tokens)
+        sizes = self._sizes_of(conversation, self._text_tokens)
         factor = self.factor(model)
         if factor == 1.0:
             return sizes
@@ -96,11 +97,6 @@ class TokenEstimator(TokenCounter, Learner):
             if key in self._factors:
                 self._factors.move_to_end(key)
             return self._factors.get(key, 1.0)
-
-    def _texts_tokens(self, texts: list[str]) -> list[int]:
-        known = [*map(self._texts.get, map(hash, texts))]
-        found = [tokens for tokens in known if tokens is not None]
-        return found if len(found) == len(texts) else [*map(self._text_tokens, texts)]
 
     def _text_tokens(self, text: str) -> int:
         key = hash(text)

@@ -85,6 +85,9 @@ class AesGcmVault(Vault):
         return mac.finalize()
 
     def _keys(self, version: int) -> _Keys:
+        derived = self._derived.get(version)  # what is there stays, so no lock is needed
+        if derived is not None:
+            return derived
         master = self._masters.get(version)
         if master is None:
             known = ", ".join(map(str, self._masters))
@@ -92,9 +95,6 @@ class AesGcmVault(Vault):
                 f"master secret version {version} is not known, known are: {known};"
                 f" set {VARIABLE}_V{version}"
             )
-        derived = self._derived.get(version)  # what is there stays, so no lock is needed
-        if derived is not None:
-            return derived
         with self._deriving:
             if version not in self._derived:
                 self._derived[version] = _derive(master, version)
@@ -108,12 +108,9 @@ def _derive(master: Secret, version: int) -> _Keys:
     return _Keys(cipher=AESGCM(material[:32]), fingerprint_key=material[32:])
 
 
-def _bound(owner: Owner, provider: str, row: str, version: int) -> bytes:
-    return _fields((owner.kind.value, owner.id, provider, row, str(version)))
-
-
 @lru_cache(_MOST_PLACES)
-def _fields(fields: tuple[str, ...]) -> bytes:
-    # Each field carries its length, so that no two different quadruples give the same bytes.
-    encoded = (field.encode() for field in fields)
+def _bound(owner: Owner, provider: str, row: str, version: int) -> bytes:
+    # Each field carries its length, so that no two different quintuples give the same bytes.
+    fields = (owner.kind.value, owner.id, provider, row, str(version))
+    encoded = [field.encode() for field in fields]
     return LABEL + b"".join(len(field).to_bytes(4, "big") + field for field in encoded)

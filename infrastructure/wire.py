@@ -7,13 +7,9 @@ from contextvars import ContextVar
 from threading import RLock
 from typing import Any
 
+from turnkeeper.infrastructure.timed_socket import possible
+
 _Options = list[tuple[int, int, int | bytes]]
-_LONGEST_S = 86_400.0  # sockets know no infinite time
-_SHORTEST_S = 0.001  # and 0 would mean not to block at all
-
-
-def _possible(timeout_s: float) -> float:
-    return min(max(timeout_s, _SHORTEST_S), _LONGEST_S)
 
 
 class Wire:
@@ -30,8 +26,8 @@ class Wire:
     def __init__(
         self, *, connect_timeout_s: float, read_timeout_s: float, idle_limit_s: float
     ) -> None:
-        self.connect_timeout_s = _possible(connect_timeout_s)
-        self.read_timeout_s = _possible(read_timeout_s)
+        self.connect_timeout_s = connect_timeout_s
+        self.read_timeout_s = read_timeout_s
         self.idle_limit_s = idle_limit_s
         self.is_cut = False
         self.is_connected = False
@@ -66,36 +62,30 @@ class Wire:
         """Hold the socket and go over from connecting to waiting for the reply."""
         self.hold(sock)
         self.is_connected = True
-        sock.settimeout(self.read_timeout_s)
 
     def let_go(self) -> None:
         """Hold nothing: from now on `cut` touches no socket."""
         with self.lock:
             self._socket = None
 
-    def limit_reads(self, timeout_s: float) -> None:
-        """Let a read of the held socket block no longer than this."""
-        if self._socket is not None:
-            self._socket.settimeout(_possible(timeout_s))
-
     def open(self, host: str, port: int, options: _Options) -> socket.socket:
         """Return a socket that is connected to the first of the host's addresses that answers.
 
         Looking up a name cannot be cut. Connecting can; the addresses share the time.
         """
-        until_s = time.monotonic() + self.connect_timeout_s
+        until_s = time.monotonic() + possible(self.connect_timeout_s)
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
         error = OSError("the name has no address")
         for number, (family, kind, protocol, _, address) in enumerate(found):
             share_s = (until_s - time.monotonic()) / (len(found) - number)
             try:
                 sock = socket.socket(family, kind, protocol)
-                self._connect(sock, address, options, _possible(share_s))
+                self._connect(sock, address, options, possible(share_s))
             except OSError as failed:
                 self.check()
                 error = failed
             else:
-                sock.settimeout(_possible(until_s - time.monotonic()))  # what is left for TLS
+                sock.settimeout(possible(until_s - time.monotonic()))  # what is left for TLS
                 return sock
         raise error
 

@@ -12,7 +12,15 @@ from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.dice import Dice
 from turnkeeper.application.ports.providers import Providers
-from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning, Stop, Work
+from turnkeeper.application.ports.runner import (
+    Cancelled,
+    Look,
+    OwnWork,
+    Runner,
+    StillRunning,
+    Stop,
+    Work,
+)
 from turnkeeper.application.ports.tools import Tools, ToolUse
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.conversation import ToolSpec
@@ -195,6 +203,12 @@ class ScriptedProvider(ChatProvider):
         yield from script(call, stop)
 
 
+class HeedingProvider(ScriptedProvider):
+    """One whose scripts end once they are stopped, so that the turn's own thread may ask it."""
+
+    heeds_stop = True
+
+
 class OneProvider(Providers):
     """The same provider under every name but ``nowhere`` and ``unknown``."""
 
@@ -306,6 +320,9 @@ class InlineRunner(Runner):
         if not name.startswith("invocation"):
             started.run()
         return started
+
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> OwnWork[T]:
+        raise AssertionError("time stands still here, so nothing is looked after")
 
     def close(self) -> None:
         """There is nothing to end."""

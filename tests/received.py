@@ -21,6 +21,15 @@ class Blocks:
             self._blocks.insert(0, block[limit:])
         return block[:limit]
 
+    def limit_each(self, timeout_s: float, /) -> None:
+        raise AssertionError("nothing is waited for")
+
+    def limit_next(self, timeout_s: float, /) -> None:
+        raise AssertionError("nothing is waited for")
+
+    def check(self, since_s: float, /) -> None:
+        raise AssertionError("nothing is waited for")
+
 
 def received(stream: bytes, cuts: Sequence[int] = ()) -> Source:
     """What the stream is read from when it comes cut at these places."""

@@ -41,7 +41,13 @@ class ChatProvider(Protocol):
     A provider never raises for what a provider can do wrong: the stream's last event is
     `Finished` or `StreamFailed`, one of them, once, and nothing comes after it. Failures are
     redacted. Closing the iterator, or the stop, ends the request and frees the connection.
+
+    Attributes:
+        heeds_stop: Whether nothing that it does goes on for long once the stop is set. Then the
+            turn's own thread may ask it; any other is given a thread that can be left behind.
     """
+
+    heeds_stop: bool = False
 
     def stream(
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline

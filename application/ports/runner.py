@@ -70,6 +70,23 @@ class Work(Protocol[T_co]):
         ...
 
 
+class OwnWork(Work[T_co], Protocol):
+    """Work that its caller does itself, while a thread of the runner looks after it."""
+
+    def run(self) -> None:
+        """Do it, once and here; `result` then says what it came to.
+
+        Raises:
+            BaseException: What the work raised and is no `Exception`, such as an interrupt.
+        """
+        ...
+
+
+Look = Callable[[Callable[[], None]], float]
+"""Looks at work from another thread: stops it, by what it is given, if it has to, and says in how
+many seconds to look again. It must not block, and may still be running when the work has ended."""
+
+
 class Runner(Protocol):
     """Runs work beside its caller. Safe to use from several threads.
 
@@ -90,6 +107,20 @@ class Runner(Protocol):
 
         Raises:
             Closed: The runner was closed.
+        """
+        ...
+
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> OwnWork[T]:
+        """Return work that the caller does itself, by `run`. It ends soon after its stop is set.
+
+        Args:
+            work: Called with what asks it to stop.
+            look: Called while the work runs, now and then.
+            first_look_s: When it is called first; it may be sooner.
+
+        Raises:
+            Closed: The runner was closed.
+            RuntimeError: The machine has no thread left for whoever looks.
         """
         ...
 

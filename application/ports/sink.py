@@ -128,6 +128,19 @@ class TakesBackMany(Protocol):
         ...
 
 
+class Prompt(Protocol):
+    """What a sink may offer beside `Deliver`: it waits for nothing."""
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether no post or edit waits for anything.
+
+        Then the turn's own thread posts; through any other sink, a thread does that can be left
+        behind.
+        """
+        ...
+
+
 Tell = Callable[[str, str], None]
 """Takes in words what the trouble was, and what was done about it. Safe from several threads."""
 

@@ -1,6 +1,7 @@
 """The rules of admission in memory."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
@@ -22,6 +23,7 @@ from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.latest import Latest
 
 UnitKey = tuple[str, str]
+_UNLIMITED = Granted()
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class Admissions:
         self._refused: Latest[UnitKey, datetime] = Latest()
 
     def ask(
-        self, check: AdmissionCheck, now: datetime, *, instead_of: tuple[str, ...] = ()
+        self, check: AdmissionCheck, now: datetime, *, instead_of: Sequence[str] = ()
     ) -> Admission:
         """Decide, and take what is granted; a refusal takes nothing.
 
@@ -62,8 +64,10 @@ class Admissions:
             now: When.
             instead_of: Holders that are known to be dead; they lose this unit.
         """
-        key = check.server_id, check.trigger_key or check.holder
         quota = check.quota if check.quota and check.quota.rule.limits_anything else None
+        if quota is None and check.cooldown is None:  # as on most servers
+            return _UNLIMITED
+        key = check.server_id, check.trigger_key or check.holder
         refusal = self._cooling(key, check.cooldown, now) or self._exceeding(key, quota, now)
         if refusal is not None:
             return self._remembered(key, refusal, now)
@@ -80,12 +84,12 @@ class Admissions:
     def settle(self, settle: Settle, *, turn_id: str) -> None:
         """Charge the unit, or let it go."""
         match settle:
+            case Nothing():
+                self.let_go(turn_id)
             case Commit(reservation=held):
                 self._charge((held.server_id, held.trigger_key), held.holder)
             case Release(reservation=held):
                 self.let_go(held.holder)
-            case Nothing():
-                self.let_go(turn_id)
 
     def look(self, check: AdmissionCheck | None, now: datetime) -> Standing:
         """How cooldown and quota stand for a check; nothing is taken."""

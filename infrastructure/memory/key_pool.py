@@ -36,12 +36,11 @@ class KeyPool:
 
     def put(self, key: RotationKey) -> None:
         """Add a key, or put it in the place of what it was."""
-        if self._is_ordered and key.id in self._keys:
-            self._unlist(self._keys[key.id])
-        self._keys[key.id] = key
         if self._is_ordered:
-            self._list(key)
-        elif len(self._keys) > self._few:
+            self._put_in_order(key)
+            return
+        self._keys[key.id] = key
+        if len(self._keys) > self._few:
             self._is_ordered = True
             for each in self._keys.values():
                 self._list(each)
@@ -62,6 +61,13 @@ class KeyPool:
         back = self._rests[: bisect_right(self._rests, now, key=lambda place: place[0])]
         ids = (*self._others, *(key_id for _, _, key_id in back), *islice(idle, 1))
         return RotationPool(keys=tuple(self._keys[key_id] for key_id in ids))
+
+    def _put_in_order(self, key: RotationKey) -> None:
+        before = self._keys.get(key.id)
+        if before is not None:
+            self._unlist(before)
+        self._keys[key.id] = key
+        self._list(key)
 
     def _list(self, key: RotationKey) -> None:
         ordered = self._order_of(key)

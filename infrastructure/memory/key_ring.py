@@ -34,12 +34,15 @@ from turnkeeper.infrastructure.saved_keys import (
     starting_usage,
 )
 
+_NO_KEYS = KeyPool()
+
 
 @dataclass(slots=True, kw_only=True)
 class _Row:
     """A key, its place and health, and since when it has had its secret. Only the key changes."""
 
     key: RotationKey
+    pool: KeyPool
     owner: Owner
     provider: str
     sealed: Sealed
@@ -65,11 +68,11 @@ class MemoryKeyRing(KeyRing, KeyVault):
         self, owner: Owner, provider: str, *, model: str, without: frozenset[KeyId]
     ) -> Lease | NoneFree:
         shut: list[KeyId] = []
+        left_out = without
         with self._lock:
-            pool = self._pools.get((owner, provider), KeyPool())
+            pool = self._pools.get((owner, provider), _NO_KEYS)
+            now = self._clock.now()
             while True:
-                now = self._clock.now()
-                left_out = without.union(shut)
                 lendable = pool.lendable(left_out, now)
                 chosen = lendable.choose(model=model, without=left_out, now=now)
                 if isinstance(chosen, NothingFree):
@@ -83,21 +86,23 @@ class MemoryKeyRing(KeyRing, KeyVault):
                         shut=shut,
                         whose=f"{owner} for {provider}",
                     )
-                row = self._rows[chosen.key.id]
+                key, is_probe = chosen.key, chosen.is_probe
+                row = self._rows[key.id]
                 try:
                     secret = self._opened(row)
                 except VaultError:
-                    shut.append(row.key.id)
+                    shut.append(key.id)
+                    left_out = without.union(shut)
                     continue
-                self._set_health(row, lent(row.key.health, now=now, is_probe=chosen.is_probe))
+                self._set_health(row, lent(key.health, now=now, is_probe=is_probe))
                 return Lease(
                     owner=owner,
                     provider=provider,
-                    key_id=row.key.id,
+                    key_id=key.id,
                     secret=secret,
                     leased_at=now,
-                    is_main=row.key.is_main,
-                    is_probe=chosen.is_probe,
+                    is_main=key.is_main,
+                    is_probe=is_probe,
                 )
 
     def book(self, lease: Lease, booking: Booking, *, keeps_lease: bool = False) -> None:
@@ -152,9 +157,11 @@ class MemoryKeyRing(KeyRing, KeyVault):
                 health=KeyHealth(usage_count=usage),
             )
             now = self._clock.now()
-            self._pools.setdefault((owner, provider), KeyPool()).put(key)
+            home = self._pools.setdefault((owner, provider), KeyPool())
+            home.put(key)
             self._rows[key.id] = _Row(
                 key=key,
+                pool=home,
                 owner=owner,
                 provider=provider,
                 sealed=self._sealed(owner, provider, key.id, secret),
@@ -215,7 +222,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
             if row is None:
                 return False
             others = [other for other in self._pool(owner, row.provider) if other is not row]
-            self._pools[owner, row.provider].remove(key_id)
+            row.pool.remove(key_id)
             del self._rows[key_id]
             heir = next_main(other.key for other in others) if row.key.is_main else None
             if heir is not None:
@@ -232,10 +239,11 @@ class MemoryKeyRing(KeyRing, KeyVault):
 
     def _set_key(self, row: _Row, key: RotationKey) -> None:
         row.key = key
-        self._pools[row.owner, row.provider].put(key)
+        row.pool.put(key)
 
     def _set_health(self, row: _Row, health: KeyHealth) -> None:
-        self._set_key(row, replace(row.key, health=health))
+        row.key = key = replace(row.key, health=health)
+        row.pool.put(key)
 
     def _refuse_double(self, pool: list[_Row], secret: Secret) -> None:
         known = self._vault.fingerprints(secret)

@@ -36,12 +36,13 @@ class MemoryLedger(Ledger):
     def intend(
         self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
     ) -> bool:
-        with self._register.lock:
-            self._meet(intent.turn_id, fates)
-            goes_on = self._register.is_current(intent.turn_id, intent.epoch)
+        register, turn_id = self._register, intent.turn_id
+        with register.lock:
+            self._meet(turn_id, fates)
+            goes_on = register.is_current(turn_id, intent.epoch)
             if goes_on:
-                line = _Line(intent, self._register.clock.now())
-                self._lines(intent.turn_id).setdefault(intent.intent_id, line)
+                line = _Line(intent, register.clock.now())
+                self._lines(turn_id).setdefault(intent.intent_id, line)
         self._journal.record(entries)
         return goes_on
 
@@ -92,28 +93,37 @@ class MemoryLedger(Ledger):
         return tuple(sorted(found, key=lambda left: left.written_at))
 
     def _lines(self, turn_id: str) -> dict[str, _Line]:
-        if turn_id not in self._turns:
-            self._turns[turn_id] = {}
-        return self._turns[turn_id]
+        lines = self._turns.get(turn_id)
+        if lines is None:
+            lines = self._turns[turn_id] = {}
+        return lines
 
     def _meet(self, turn_id: str, fates: Fates) -> None:
-        if fates.stuck or fates.posted:
-            self._register.become_due(turn_id, has_stuck=bool(fates.stuck))
+        posted, stuck, gone = fates.posted, fates.stuck, fates.taken_back
+        if not (posted or stuck or gone):
+            return
+        if posted or stuck:
+            self._register.become_due(turn_id, has_stuck=bool(stuck))
         lines = self._turns.get(turn_id, {})
-        for intent_id, delivery in fates.posted:
-            if intent_id in lines:
-                lines[intent_id].message_id = delivery.message_id
-                _turn_into(lines[intent_id], IntentState.POSTED)
-        for line in lines.values():
-            if line.message_id in fates.stuck:
-                _turn_into(line, IntentState.STUCK)
-            if line.message_id in fates.taken_back:
-                _turn_into(line, IntentState.TAKEN_BACK)
+        for intent_id, delivery in posted:
+            line = lines.get(intent_id)
+            if line is not None:
+                line.message_id = delivery.message_id
+                if line.state in _MAY_COME:
+                    line.state = IntentState.POSTED
+        if stuck or gone:
+            for line in lines.values():
+                _take_away(line, stuck, gone)
 
 
-def _turn_into(line: _Line, state: IntentState) -> None:
-    """What is gone stays gone, what is stuck was posted, and what was absent may have come."""
-    was_posted = line.state in (IntentState.POSTED, IntentState.STUCK)
-    is_late = state is IntentState.POSTED and was_posted
-    if line.state is not IntentState.TAKEN_BACK and not is_late:
-        line.state = state
+_MAY_COME = (IntentState.INTENDED, IntentState.ABSENT)
+"""What is gone stays gone, what is stuck was posted, and what was absent may have come."""
+
+
+def _take_away(line: _Line, stuck: tuple[str, ...], gone: tuple[str, ...]) -> None:
+    if line.state is IntentState.TAKEN_BACK:
+        return
+    if line.message_id in gone:
+        line.state = IntentState.TAKEN_BACK
+    elif line.message_id in stuck:
+        line.state = IntentState.STUCK

@@ -35,11 +35,11 @@ class MemoryOldTurns(OldTurns):
         with self._register.lock:
             before = self._register.clock.now() - timedelta(seconds=older_than_s)
             old = [turn for turn in self._register.all() if _is_old(turn, before)][:limit]
-            messages = [len(self._ledger.left_by(turn.opening.turn_id)) for turn in old]
+            messages = [len(self._ledger.left_by(turn.turn_id)) for turn in old]
             for turn in old:
-                self._register.remove(turn.opening.turn_id)
-                self._ledger.forget(turn.opening.turn_id)
-            events = [self._journal.forget(turn.opening.turn_id) for turn in old]
+                self._register.remove(turn.turn_id)
+                self._ledger.forget(turn.turn_id)
+            events = [self._journal.forget(turn.turn_id) for turn in old]
             units, refusals = self._turns.prune(before, limit)
             notices = self._notices.forget_old(before, limit)
         return Pruned(

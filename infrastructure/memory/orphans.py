@@ -95,7 +95,7 @@ class MemoryOrphans(Orphans):
 
     def free_keys(self) -> int:
         with self._register.lock:
-            open_ = [one.opening for one in self._register.all() if one.ended_at is None]
+            open_ = [one for one in self._register.all() if one.ended_at is None]
             holders = Counter(one.server for one in open_)
             holders.update(Owner.user(one.user_id) for one in open_ if one.user_id)
         return self._keys.bound(holders, LENT_S)
@@ -116,23 +116,20 @@ class MemoryOrphans(Orphans):
             turn.epoch += 1
         turn.sweeps += 1
         turn.sweep_due = now + claim
-        opening = turn.opening
         return Orphan(
-            turn_id=opening.turn_id,
-            server=opening.server,
-            channel_id=opening.channel_id,
-            user_id=opening.user_id,
-            turn_key=opening.turn_key,
+            turn_id=turn.turn_id,
+            server=turn.server,
+            channel_id=turn.channel_id,
+            user_id=turn.user_id,
+            turn_key=turn.turn_key,
             claim_no=turn.sweeps,
             opened_at=turn.opened_at,
             alive_until=turn.alive_until,
             now=now,
             ended_itself=ended_itself,
             swept_before=turn.swept,
-            successor=None
-            if ended_itself
-            else self._register.of_key(str(opening.server), opening.turn_key),
-            left=self._ledger.left(lambda intent, _: intent.turn_id == opening.turn_id),
+            successor=None if ended_itself else self._register.of_key(turn.server, turn.turn_key),
+            left=self._ledger.left(lambda intent, _: intent.turn_id == turn.turn_id),
         )
 
 

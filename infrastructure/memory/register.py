@@ -7,18 +7,28 @@ from threading import RLock
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.turn_store import Opening
 from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.turn import TurnResult
 from turnkeeper.infrastructure.memory.latest import Latest
 
+Place = tuple[str, str]
+"""A server and a channel."""
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False, kw_only=True)
 class Turn:
     """What is known of one turn. It runs until it has a result or was given up.
+
+    Of its opening only what is asked of a turn that is over: thousands of them are kept.
 
     `sweep_due` is until when a sweeper's claim holds, or when what is left is due.
     """
 
-    opening: Opening
+    turn_id: str
+    turn_key: str
+    server: Owner
+    channel_id: str
+    user_id: str | None
     epoch: int
     alive_until: datetime
     opened_at: datetime
@@ -49,18 +59,27 @@ class Register:
         self.lock = RLock()
         self._turns: Latest[str, Turn] = Latest()
         self._keys: Latest[tuple[str, str], str] = Latest()
-        # By server and channel, with some that are over: looking at all turns took a millisecond.
-        self._places: Latest[tuple[str, str], tuple[Turn, ...]] = Latest()
+        # Some of these are over: looking at all turns took a millisecond.
+        self._places: Latest[Place, tuple[Turn, ...]] = Latest()
 
     def add(self, turn: Turn) -> None:
         """Enter a turn under its id and its key."""
-        self._turns[turn.opening.turn_id] = turn
-        place = str(turn.opening.server), turn.opening.channel_id
-        running = self.in_channel(*place)
+        self._turns[turn.turn_id] = turn
+        if turn.turn_key:
+            self._keys[_key(turn)] = turn.turn_id
+
+    def begin(self, turn: Turn, place: Place) -> None:
+        """Enter a turn that runs in a channel from now on."""
+        self.add(turn)
+        running = self.in_channel(place)
         self._places.pop(place, None)  # the places used last are kept
         self._places[place] = (*running, turn)
-        if turn.opening.turn_key:
-            self._keys[_key(turn)] = turn.opening.turn_id
+
+    def end(self, turn: Turn, result: TurnResult, place: Place) -> None:
+        """Give a turn its result; most often its channel has no other."""
+        turn.result, turn.ended_at = result, self.clock.now()
+        if self._places.get(place) == (turn,):
+            del self._places[place]
 
     def remove(self, turn_id: str) -> None:
         """Strike a turn out, as if it had never begun."""
@@ -80,13 +99,13 @@ class Register:
         if turn is not None and turn.sweep_due is None and (has_stuck or turn.given_up):
             turn.sweep_due = self.clock.now()
 
-    def of_key(self, server: str, turn_key: str) -> str | None:
+    def of_key(self, server: Owner, turn_key: str) -> str | None:
         """The id of the turn that has the key now."""
-        return self._keys.get((server, turn_key)) if turn_key else None
+        return self._keys.get((str(server), turn_key)) if turn_key else None
 
     def same_as(self, opening: Opening) -> Turn | None:
         """The turn of the same key, or of the same id."""
-        turn_id = self._keys.get((str(opening.server), opening.turn_key), opening.turn_id)
+        turn_id = self.of_key(opening.server, opening.turn_key) or opening.turn_id
         return self._turns.get(turn_id)
 
     def is_current(self, turn_id: str, epoch: int) -> bool:
@@ -104,14 +123,19 @@ class Register:
         turn.epoch += 1
         self._keys.pop(_key(turn), None)
 
-    def in_channel(self, server: str, channel_id: str) -> tuple[Turn, ...]:
+    def in_channel(self, place: Place) -> tuple[Turn, ...]:
         """The turns that are not over in a channel, oldest first."""
-        return tuple(
-            turn
-            for turn in self._places.get((server, channel_id), ())
-            if turn.is_running and self._turns.get(turn.opening.turn_id) is turn
-        )
+        turns = self._places.get(place)
+        if turns is None:
+            return ()
+        known = self._turns
+        return tuple([one for one in turns if one.is_running and known.get(one.turn_id) is one])
+
+
+def place_of(server: Owner, channel_id: str) -> Place:
+    """The place of a channel."""
+    return str(server), channel_id
 
 
 def _key(turn: Turn) -> tuple[str, str]:
-    return str(turn.opening.server), turn.opening.turn_key
+    return str(turn.server), turn.turn_key

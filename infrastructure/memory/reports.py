@@ -26,7 +26,7 @@ class MemoryReports(Reports):
         turn = self._register.get(turn_id)
         return TurnJournal(
             turn_id=turn_id,
-            server=str(turn.opening.server) if turn else "",
+            server=str(turn.server) if turn else "",
             over_at=ends[0] if ends else written[-1][1],
             entries=tuple(entry for entry, _ in written),
         )
@@ -56,6 +56,6 @@ class MemoryReports(Reports):
         """The turns that began since then and are over, the newest first."""
         with self._register.lock:
             over = [one for one in self._register.all() if one.ended_at is not None]
-        began = [(one.opened_at, one.opening.turn_id) for one in over if one.opened_at >= since]
+        began = [(one.opened_at, one.turn_id) for one in over if one.opened_at >= since]
         found = (self.turn(turn_id) for _, turn_id in sorted(began, reverse=True))
         return [turn for turn in found if turn is not None]

@@ -74,9 +74,8 @@ class MemorySettingsStore(SettingsStore, SettingsEditor):
 
     def version_of(self, owner: Owner) -> int:
         """How often an owner's settings have changed; 0 where nothing is set."""
-        with self._lock:
-            saved = self._saved.get(owner)
-            return saved.version if saved else 0
+        saved = self._saved.get(owner)  # a single look needs no lock
+        return saved.version if saved is not None else 0
 
     def personal(self, user_id: str) -> PersonalSettings:
         owner = Owner.user(user_id)

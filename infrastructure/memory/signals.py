@@ -6,7 +6,7 @@ from contextlib import suppress
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.owner import Owner
-from turnkeeper.infrastructure.memory.register import Register
+from turnkeeper.infrastructure.memory.register import Register, place_of
 from turnkeeper.infrastructure.signal_order import outranks
 
 Heard = Callable[[Signal], None]
@@ -47,10 +47,10 @@ class MemorySignals(Signals):
         return lambda: self._forget(ticket)
 
     def running_in(self, server_id: str, channel_id: str) -> tuple[str, ...]:
-        server = str(Owner.server(server_id))
+        place = place_of(Owner.server(server_id), channel_id)
         with self._register.lock:
-            turns = self._register.in_channel(server, channel_id)
-            return tuple(t.opening.turn_id for t in turns if self._register.is_alive(t))
+            turns = self._register.in_channel(place)
+            return tuple(t.turn_id for t in turns if self._register.is_alive(t))
 
     def _tell(self, ticket: object, heard: Heard, signal: Signal | None) -> None:
         if signal is not None and self._watches.pop(ticket, None) is not None:

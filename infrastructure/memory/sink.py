@@ -151,6 +151,10 @@ class MemorySink(Sink):
     def can_take_back(self) -> bool:
         return self._can_take_back
 
+    @property
+    def is_prompt(self) -> bool:
+        return self._trouble is None
+
     def prepare(self, request: TurnRequest) -> Target:
         self.prepared.append(request)
         return Target(
@@ -164,7 +168,8 @@ class MemorySink(Sink):
             raise SinkError(f"a message has 1 to {target.max_chars} characters, not {len(text)}")
         if self._trouble is not None:
             self._trouble(text)
-        message = self.channel.put(text, origin.value, nonce=nonce, webhook_id=target.webhook_id)
+        # An enum's `value` is slow.
+        message = self.channel.put(text, origin._value_, nonce=nonce, webhook_id=target.webhook_id)
         return Delivery(
             message_id=message.id, channel_id=target.channel_id, text=text, origin=origin
         )

@@ -2,6 +2,7 @@
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.turn_history import PastTurn, TurnCursor, TurnHistory, TurnQuery
+from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outcome import GIVEN_UP, RUNNING
 from turnkeeper.infrastructure.memory.register import Register, Turn
 
@@ -17,24 +18,28 @@ class MemoryTurnHistory(TurnHistory):
         self, query: TurnQuery, *, before: TurnCursor | None, limit: int
     ) -> tuple[PastTurn, ...]:
         with self._register.lock:
-            turns = [self._past(turn) for turn in self._register.all()]
-        found = [turn for turn in turns if _fits(turn, query) and _is_before(turn, before)]
-        return tuple(sorted(found, key=_place, reverse=True)[:limit])
+            turns = [_past(turn) for turn in self._register.all()]
+            found = [turn for turn in turns if _fits(turn, query) and _is_before(turn, before)]
+            shown = sorted(found, key=_place, reverse=True)[:limit]
+            return tuple(
+                [replace(turn, entries=self._journal.entries(turn.turn_id)) for turn in shown]
+            )
 
-    def _past(self, turn: Turn) -> PastTurn:
-        opening, result = turn.opening, turn.result
-        ended = result.status.value if result is not None else RUNNING
-        return PastTurn(
-            turn_id=opening.turn_id,
-            server=opening.server,
-            channel_id=opening.channel_id,
-            user_id=opening.user_id,
-            status=GIVEN_UP if turn.given_up else ended,
-            rescued=result is not None and result.was_rescued,
-            opened_at=turn.opened_at,
-            ended_at=turn.ended_at,
-            entries=self._journal.entries(opening.turn_id),
-        )
+
+def _past(turn: Turn) -> PastTurn:
+    """Without its entries, which only a turn that is shown needs."""
+    result = turn.result
+    ended = result.status.value if result is not None else RUNNING
+    return PastTurn(
+        turn_id=turn.turn_id,
+        server=turn.server,
+        channel_id=turn.channel_id,
+        user_id=turn.user_id,
+        status=GIVEN_UP if turn.given_up else ended,
+        rescued=result is not None and result.was_rescued,
+        opened_at=turn.opened_at,
+        ended_at=turn.ended_at,
+    )
 
 
 def _fits(turn: PastTurn, query: TurnQuery) -> bool:

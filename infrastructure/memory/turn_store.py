@@ -26,9 +26,7 @@ from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
 from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.admissions import Admissions
-from turnkeeper.infrastructure.memory.register import Register, Turn
-
-Place = tuple[str, str]
+from turnkeeper.infrastructure.memory.register import Place, Register, Turn, place_of
 
 
 class MemoryTurnStore(TurnStore, Standings):
@@ -59,23 +57,27 @@ class MemoryTurnStore(TurnStore, Standings):
         self._rests: dict[RestScope, datetime] = {}
 
     def open(self, opening: Opening) -> Opened | AlreadyEnded:
-        with self._register.lock:
-            dead = self._give_up_dead(opening)
-            same = self._register.same_as(opening)
+        register, place = self._register, place_of(opening.server, opening.channel_id)
+        with register.lock:
+            now = register.clock.now()
+            same = register.same_as(opening)
+            dead = self._give_up_dead(opening, same, place, now)
+            if dead:  # one of them may have had the key
+                same = register.same_as(opening)
             if same is not None and same.result is not None:
                 return AlreadyEnded(result=same.result)
-            if same is not None and (same.given_up or same.opening.turn_id != opening.turn_id):
+            if same is not None and (same.given_up or same.turn_id != opening.turn_id):
                 raise _running_as(same, opening)
-            admission = self._admission(opening, dead)
-            epoch = same.epoch if same else max((turn.epoch for turn in dead), default=1)
+            admission = self._admission(opening, dead, place, now)
+            epoch = _epoch(same, dead)
             if isinstance(admission, Granted):
-                self._enter(opening, epoch)
+                self._enter(opening, epoch, place, now)
             elif same is not None:
-                self._undo(opening)
+                self._undo(opening, place)
             return Opened(
                 admission=admission,
-                versions=tuple((owner, self._version_of(owner)) for owner in opening.owners),
-                resting=self._resting(opening.owners),
+                versions=tuple([(owner, self._version_of(owner)) for owner in opening.owners]),
+                resting=self._resting(opening.owners, now),
                 epoch=epoch,
             )
 
@@ -84,15 +86,18 @@ class MemoryTurnStore(TurnStore, Standings):
             return self._admissions.ask(check, self._now())
 
     def close(self, closing: Closing) -> None:
-        with self._register.lock:
-            turn = self._register.get(closing.turn_id)
-            if turn is not None and turn.result is not None:
+        register = self._register
+        with register.lock:
+            turn = register.get(closing.turn_id)
+            if turn is None:
+                if closing.result.refusal is not None:
+                    register.add(_refused(closing, self._now()))
+            elif turn.result is not None:
                 return
-            if turn is None and closing.result.refusal is not None:
-                self._register.add(_refused(closing, self._now()))
-            if turn is not None and turn.epoch == closing.epoch:
-                turn.result, turn.ended_at = closing.result, self._now()
-                self._free(_place(closing.server, closing.channel_id), closing.turn_id)
+            elif turn.epoch == closing.epoch:
+                place = place_of(closing.server, closing.channel_id)
+                register.end(turn, closing.result, place)
+                self._free(place, closing.turn_id)
             self._admissions.settle(closing.settle, turn_id=closing.turn_id)
         self._ledger.settle(closing.turn_id, closing.fates, entries=closing.entries)
         for booked in closing.bookings:
@@ -112,13 +117,13 @@ class MemoryTurnStore(TurnStore, Standings):
             return frozenset(i for i, turn in turns.items() if turn is None or turn.given_up)
 
     def mark_unreachable(self, server: Owner, channel_id: str, *, for_s: float) -> None:
-        place = _place(server, channel_id)
+        place = place_of(server, channel_id)
         with self._register.lock:
             self._unreachable[place] = _later(self._unreachable.get(place), self._in(for_s))
 
     def look(self, opening: Opening) -> Standing:
         with self._register.lock:
-            now, place = self._now(), _place(opening.server, opening.channel_id)
+            now, place = self._now(), place_of(opening.server, opening.channel_id)
             busy_until = self._leases.get(place, ("", now))[1] if opening.serialize else now
             found = self._admissions.look(opening.admission, now)
             return replace(
@@ -143,8 +148,8 @@ class MemoryTurnStore(TurnStore, Standings):
     def let_go(self, turn: Turn) -> None:
         """Free the channel and the unit of a turn that was swept."""
         with self._register.lock:
-            self._free(_place(turn.opening.server, turn.opening.channel_id), turn.opening.turn_id)
-            self._admissions.let_go(turn.opening.turn_id)
+            self._free(place_of(turn.server, turn.channel_id), turn.turn_id)
+            self._admissions.let_go(turn.turn_id)
 
     def prune(self, before: datetime, limit: int) -> tuple[int, int]:
         """Forget old units and refusals; returns how many of each."""
@@ -169,22 +174,24 @@ class MemoryTurnStore(TurnStore, Standings):
 
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
-    def _give_up_dead(self, opening: Opening) -> tuple[Turn, ...]:
-        same = self._register.same_as(opening)
-        there = self._register.in_channel(str(opening.server), opening.channel_id)
-        dead = tuple(
+    def _give_up_dead(
+        self, opening: Opening, same: Turn | None, place: Place, now: datetime
+    ) -> list[Turn]:
+        rivals = self._register.in_channel(place)
+        if same is not None and same not in rivals:
+            rivals = (*rivals, same)
+        dead = [
             turn
-            for turn in (*there, *([same] if same and same not in there else []))
-            if turn.is_running
-            and not self._register.is_alive(turn)
-            and turn.opening.turn_id != opening.turn_id
-        )
+            for turn in rivals
+            if turn.is_running and turn.alive_until <= now and turn.turn_id != opening.turn_id
+        ]
         for turn in dead:
             self._register.give_up(turn)
         return dead
 
-    def _admission(self, opening: Opening, dead: tuple[Turn, ...]) -> Admission:
-        place, now = _place(opening.server, opening.channel_id), self._now()
+    def _admission(
+        self, opening: Opening, dead: list[Turn], place: Place, now: datetime
+    ) -> Admission:
         away_until = self._unreachable.get(place, now)
         if away_until > now:
             return Refused(kind=RefusalKind.UNREACHABLE, until=away_until)
@@ -193,36 +200,40 @@ class MemoryTurnStore(TurnStore, Standings):
             return Refused(kind=RefusalKind.CHANNEL_BUSY, until=busy_until)
         if opening.admission is None:
             return Granted()
-        gone = tuple(turn.opening.turn_id for turn in dead)
+        gone = [turn.turn_id for turn in dead]
         return self._admissions.ask(opening.admission, now, instead_of=gone)
 
-    def _enter(self, opening: Opening, epoch: int) -> None:
-        alive_until = self._in(opening.alive_s)
+    def _enter(self, opening: Opening, epoch: int, place: Place, now: datetime) -> None:
+        alive_until = now + timedelta(seconds=opening.alive_s)
         if self._register.get(opening.turn_id) is None:
             turn = Turn(
-                opening=opening, epoch=epoch, alive_until=alive_until, opened_at=self._now()
+                turn_id=opening.turn_id,
+                turn_key=opening.turn_key,
+                server=opening.server,
+                channel_id=opening.channel_id,
+                user_id=opening.user_id,
+                epoch=epoch,
+                alive_until=alive_until,
+                opened_at=now,
             )
-            self._register.add(turn)
+            self._register.begin(turn, place)
         if opening.serialize:
-            place = _place(opening.server, opening.channel_id)
             self._leases[place] = opening.turn_id, alive_until
 
-    def _undo(self, opening: Opening) -> None:
+    def _undo(self, opening: Opening, place: Place) -> None:
         self._register.remove(opening.turn_id)
-        self._free(_place(opening.server, opening.channel_id), opening.turn_id)
+        self._free(place, opening.turn_id)
 
-    def _resting(self, owners: tuple[Owner, ...]) -> frozenset[RestScope]:
-        now = self._now()
-        return frozenset(
-            scope for scope, until in self._rests.items() if scope.owner in owners and until > now
-        )
+    def _resting(self, owners: tuple[Owner, ...], now: datetime) -> frozenset[RestScope]:
+        rests = self._rests.items()
+        return frozenset([scope for scope, until in rests if until > now and scope.owner in owners])
 
     # ── leases and time ─────────────────────────────────────────────────────────────────────
 
     def _hold(self, turn: Turn) -> None:
-        place = _place(turn.opening.server, turn.opening.channel_id)
-        if self._leases.get(place, ("",))[0] == turn.opening.turn_id:
-            self._leases[place] = turn.opening.turn_id, turn.alive_until
+        place = place_of(turn.server, turn.channel_id)
+        if self._leases.get(place, ("",))[0] == turn.turn_id:
+            self._leases[place] = turn.turn_id, turn.alive_until
 
     def _free(self, place: Place, turn_id: str) -> None:
         if self._leases.get(place, ("",))[0] == turn_id:
@@ -235,28 +246,27 @@ class MemoryTurnStore(TurnStore, Standings):
         return self._now() + timedelta(seconds=seconds)
 
 
+def _epoch(same: Turn | None, dead: list[Turn]) -> int:
+    """That of a turn that goes on, or of what has moved on from the dead."""
+    if same is not None:
+        return same.epoch
+    return max([turn.epoch for turn in dead]) if dead else 1
+
+
 def _refused(closing: Closing, now: datetime) -> Turn:
     """A turn that never began, with its result."""
-    opening = Opening(
+    return Turn(
         turn_id=closing.turn_id,
         turn_key="",
         server=closing.server,
         channel_id=closing.channel_id,
         user_id=closing.user_id,
-        admission=None,
-    )
-    return Turn(
-        opening=opening,
         epoch=closing.epoch,
         alive_until=now,
         opened_at=now,
         result=closing.result,
         ended_at=now,
     )
-
-
-def _place(server: Owner, channel_id: str) -> Place:
-    return str(server), channel_id
 
 
 def _if_later(until: datetime, now: datetime) -> datetime | None:
@@ -270,5 +280,5 @@ def _later(known: datetime | None, new: datetime) -> datetime:
 def _running_as(other: Turn, opening: Opening) -> AlreadyRunning:
     return AlreadyRunning(
         f"the turn {opening.turn_key or opening.turn_id} is being run as"
-        f" {other.opening.turn_id}; wait for its end, or until it no longer counts as alive"
+        f" {other.turn_id}; wait for its end, or until it no longer counts as alive"
     )

@@ -45,9 +45,9 @@ class MemoryUserTraces(UserTraces):
         with self.register.lock:
             for turn in self._turns_of(user_id)[0][:limit]:
                 gone = gone.plus(self._left_by(turn))
-                self.register.remove(turn.opening.turn_id)
-                self.ledger.forget(turn.opening.turn_id)
-                self.journal.forget(turn.opening.turn_id)
+                self.register.remove(turn.turn_id)
+                self.ledger.forget(turn.turn_id)
+                self.journal.forget(turn.turn_id)
         return gone
 
     def forget_account(self, user_id: str) -> Traces:
@@ -63,15 +63,15 @@ class MemoryUserTraces(UserTraces):
 
     def _turns_of(self, user_id: str) -> tuple[list[Turn], list[Turn]]:
         """Those that are over, and the others."""
-        mine = [turn for turn in self.register.all() if turn.opening.user_id == user_id]
+        mine = [turn for turn in self.register.all() if turn.user_id == user_id]
         over = [turn for turn in mine if turn.ended_at is not None and turn.sweep_due is None]
         return over, [turn for turn in mine if turn not in over]
 
     def _left_by(self, turn: Turn) -> Traces:
-        entries = self.journal.entries(turn.opening.turn_id)
+        entries = self.journal.entries(turn.turn_id)
         return Traces(
             turns=1,
             entries=len(entries),
             tool_runs=sum(isinstance(entry.event, ToolRan) for entry in entries),
-            messages=len(self.ledger.left_by(turn.opening.turn_id)),
+            messages=len(self.ledger.left_by(turn.turn_id)),
         )

@@ -27,6 +27,8 @@ class AnthropicProvider(ChatProvider):
         trailer_grace_s: How long a body may stay open behind the reason for the answer's end.
     """
 
+    heeds_stop = True
+
     def __init__(
         self,
         *,

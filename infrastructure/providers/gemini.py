@@ -27,6 +27,8 @@ class GeminiProvider(ChatProvider):
         trailer_grace_s: How long a body may stay open behind such a reason; some never end it.
     """
 
+    heeds_stop = True
+
     def __init__(
         self,
         *,

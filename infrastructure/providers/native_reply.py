@@ -7,7 +7,7 @@ import orjson
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.providers.native_answer import NativeAnswer
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseReader, in_words
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
@@ -93,7 +93,8 @@ class NativeReply:
                 return
             self._read_event(event)
 
-    def _read_event(self, event: SseEvent) -> None:
+    def _read_event(self, event: Event) -> None:
+        event = in_words(event)
         try:
             document = orjson.loads(event.data)
         except ValueError:

@@ -1,7 +1,6 @@
 """What a model refuses to be told is left out; for all adapters of providers."""
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
 from typing import Generic, Protocol, Self, TypeVar
 
 from turnkeeper.domain.failure import Failure, FailureKind
@@ -52,14 +51,18 @@ class Negotiation(Generic[R]):
         learned: list[Refusal] = []
         for drops_left in range(MOST_DROPS, -1, -1):
             asked = request.without(known)
-            with closing(ask(asked)) as events:
+            events = ask(asked)
+            try:
                 first = next(events)
                 refusal = self._refusal(first, asked)
                 if refusal is None or not drops_left:
-                    self._learn(first, at, asked.model, learned)
+                    if learned:
+                        self._learn(first, at, asked.model, learned)
                     yield first
                     yield from events
                     return
+            finally:
+                events.close()
             known |= {refusal}
             learned.append(refusal)
 

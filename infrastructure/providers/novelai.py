@@ -52,6 +52,8 @@ class NovelAiProvider(ChatProvider):
         trailer_grace_s: How long a body may stay open behind the reason for the answer's end.
     """
 
+    heeds_stop = True
+
     def __init__(
         self,
         *,

@@ -1,6 +1,5 @@
 """An answer, read chunk by chunk in the shape of OpenAI's chat completions."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from turnkeeper.domain.error_report import ErrorReport, read_error
@@ -26,6 +25,9 @@ from turnkeeper.infrastructure.providers.openai_tool_calls import ToolCalls
 from turnkeeper.infrastructure.providers.openai_usage import usage_of
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
+_MORE = frozenset({"provider", "usage"})
+"""What a chunk before the first text may say besides."""
+
 
 class OpenAIAnswer:
     """One answer. Chunks go in, events are taken out, and `end` says how it ended.
@@ -43,47 +45,45 @@ class OpenAIAnswer:
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._has_text = False
-        self._refusals: list[str] = []
+        self._refusal = ""
         self._words: list[str] = []
-        self._calls = ToolCalls()
-        self._details = ReasoningDetails()
+        self._calls: ToolCalls | None = None
+        self._details: ReasoningDetails | None = None
         self._usage: Usage | None = None
         self._serving = ServingProvider()
         self._model: object = None  # as the last chunk named it
 
     def read(self, chunk: dict[str, Any], event: str = "message") -> None:
         """Take in one chunk, or a whole answer."""
-        self._read_serving(chunk)
+        if chunk.get("model") != self._model or "provider" in chunk:
+            self._read_serving(chunk)
         if isinstance(usage := chunk.get("usage"), dict):
             self._usage = usage_of(usage)
-        if chunk.get("error") or event == "error" or _is_error(chunk):
+        if event == "error" or chunk.get("error"):
             self.read_error(chunk, event)
-            return
-        choices = chunk.get("choices")
-        if isinstance(choices, list):
-            for choice in choices:
-                if isinstance(choice, dict) and not choice.get("index"):
-                    self._read_choice(choice)
+        elif "choices" in chunk:
+            self._read_choices(chunk["choices"])
+        elif "error" in (chunk.get("object"), chunk.get("type")):  # one without an envelope
+            self.read_error(chunk, event)
 
     def takes_as_text(self, chunk: dict[str, Any]) -> bool:
         """Take in a chunk if all it brings is more text: most do, and they are to cost little."""
+        if chunk.get("usage") or chunk.get("error") or chunk.get("model") != self._model:
+            return False
         try:
             (choice,) = chunk["choices"]
             delta = choice["delta"]
-            text = delta["content"]
-            is_plain = (
-                type(text) is str
-                and self._has_text  # so the serving model is known
-                and len(delta) == 1 + ("role" in delta)
-                and not (choice.get("finish_reason") or choice.get("index"))
-                and chunk.get("model") == self._model
-                and not (chunk.get("usage") or chunk.get("error"))
-            )
+            text = delta.get("content")
+            says_more = len(delta) > 1 + ("role" in delta) or choice.get("finish_reason")
+            if says_more or choice.get("index") or type(text) is not str:
+                return False
         except (KeyError, TypeError, ValueError, AttributeError):
             return False
-        if is_plain and text:
+        if not (self._has_text or self._texts) and _MORE.intersection(chunk):
+            return False
+        if text:
             self._texts.append(text)
-        return is_plain
+        return True
 
     def fail(self, kind: FailureKind, rule: str, message: str) -> None:
         """Let it fail for what is none of the provider's own errors; the first failure counts."""
@@ -117,7 +117,7 @@ class OpenAIAnswer:
         events, self._events = self._events, []
         return events
 
-    def end(self, broken: Failure | None = None, *, is_done: bool) -> Iterator[StreamEvent]:
+    def end(self, broken: Failure | None = None, *, is_done: bool) -> list[StreamEvent]:
         """The last events; nothing can be read any more.
 
         Args:
@@ -131,16 +131,15 @@ class OpenAIAnswer:
             self._fail_with(self._report_of(words))
         finished = None if self.failure else self._finished()
         if finished and finished.reason is FinishReason.TOOL_CALLS:
-            self._events += self._calls.filled()
-            if (opaque := self._details.json()) is not None:
-                self._events.append(ReasoningDelta(text="", opaque_json=opaque))
-        yield from self.taken()
+            self._fill_calls()
+        events = self.taken()
         if self._usage is not None:
-            yield self._usage
+            events.append(self._usage)
         if self.failure:
-            yield StreamFailed(failure=self.failure)
+            events.append(StreamFailed(failure=self.failure))
         elif finished:
-            yield finished
+            events.append(finished)
+        return events
 
     def _read_serving(self, chunk: dict[str, Any]) -> None:
         model, provider = chunk.get("model"), chunk.get("provider")
@@ -154,13 +153,20 @@ class OpenAIAnswer:
             self._serving = serving
             self._add(serving)
 
+    def _read_choices(self, choices: object) -> None:
+        if isinstance(choices, list):
+            for choice in choices:
+                if isinstance(choice, dict) and not choice.get("index"):
+                    self._read_choice(choice)
+
     def _read_choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, dict):
+        if delta and isinstance(delta, dict):
             self._read_delta(delta)
-        reason, native = choice.get("finish_reason"), choice.get("native_finish_reason")
+        reason = choice.get("finish_reason")
         if reason and isinstance(reason, str):
             self._end_with(reason)
+            native = choice.get("native_finish_reason")
             if native and native != reason and isinstance(native, str):
                 self._end_with(native)
 
@@ -168,7 +174,7 @@ class OpenAIAnswer:
         text = delta.get("content")
         if type(text) is str and len(delta) == 1 + ("role" in delta):  # nothing else, as mostly
             if text:
-                self._add_text(text)
+                self._texts.append(text)
             return
         thoughts = thoughts_in(delta)
         if isinstance(text, list):
@@ -177,22 +183,30 @@ class OpenAIAnswer:
         if thoughts:
             self._add_thoughts(thoughts)
         if text and isinstance(text, str):
-            self._add_text(text)
+            self._texts.append(text)
         if calls := delta.get("tool_calls"):
-            for call in self._calls.read(calls):
-                self._add(call)
+            self._read_calls(calls)
         if details := delta.get("reasoning_details"):
+            self._details = self._details or ReasoningDetails()
             self._details.read(details)
         if (refusal := delta.get("refusal")) and isinstance(refusal, str):
-            self._refusals.append(refusal)
+            self._refusal += refusal
+
+    def _read_calls(self, fragments: object) -> None:
+        self._calls = self._calls or ToolCalls()
+        for call in self._calls.read(fragments):
+            self._add(call)
+
+    def _fill_calls(self) -> None:
+        """Say what is only known of calls, and of the thinking for them, once they are whole."""
+        if self._calls:
+            self._events += self._calls.filled()
+        if self._details and (opaque := self._details.json()) is not None:
+            self._events.append(ReasoningDelta(text="", opaque_json=opaque))
 
     def _end_with(self, word: str) -> None:
         self.is_finished = True
         self._words.append(word)
-
-    def _add_text(self, text: str) -> None:
-        self._texts.append(text)
-        self._has_text = True
 
     def _add_thoughts(self, thoughts: str) -> None:
         if self._texts:
@@ -209,6 +223,7 @@ class OpenAIAnswer:
             self._events.append(ReasoningDelta("".join(self._thoughts)))
             self._thoughts.clear()
         if self._texts:
+            self._has_text = True
             self._events.append(TextDelta("".join(self._texts)))
             self._texts.clear()
 
@@ -227,9 +242,9 @@ class OpenAIAnswer:
         )
 
     def _finished(self) -> Finished:
-        refusal = "".join(self._refusals) or None
+        refusal = self._refusal or None
         reason = reason_of(self._words, has_calls=bool(self._calls))
-        if refusal and not self._has_text and not self._calls:
+        if refusal and not (self._has_text or self._texts or self._calls):
             reason = FinishReason.CONTENT_FILTER
         return Finished(
             reason=reason,
@@ -237,11 +252,6 @@ class OpenAIAnswer:
             refusal=refusal,
             confirmed=self.is_finished,
         )
-
-
-def _is_error(chunk: dict[str, Any]) -> bool:
-    """Whether it is an error without an envelope."""
-    return "choices" not in chunk and "error" in (chunk.get("object"), chunk.get("type"))
 
 
 def _name(value: object) -> str | None:

@@ -58,6 +58,8 @@ class OpenAICompatibleProvider(ChatProvider):
         trailer_grace_s: How long a body may stay open behind the reason for the answer's end.
     """
 
+    heeds_stop = True
+
     def __init__(
         self,
         *,
@@ -82,7 +84,7 @@ class OpenAICompatibleProvider(ChatProvider):
         dialect = dialect_at(call.endpoint) if call.endpoint else self._dialect
         terms = CallTerms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
         request = request_of(call, dialect)
-        yield from self._negotiation.events(
+        return self._negotiation.events(
             request, request.base_url, lambda asked: self._events(asked, terms)
         )
 
@@ -96,7 +98,10 @@ class OpenAICompatibleProvider(ChatProvider):
                 stop=terms.stop,
                 read_timeout_s=read_timeout_s,
             ) as reply:
-                yield from self._read(reply, terms)
+                if 200 <= reply.status < 300:
+                    yield from self._answer_in(reply, terms)
+                else:
+                    yield StreamFailed(failure=self._refused_with(reply, terms))
         except HttpError as error:
             yield StreamFailed(failure=terms.failure_of(error))
 
@@ -132,34 +137,27 @@ class OpenAICompatibleProvider(ChatProvider):
             )
         return self._address_of(url)
 
-    def _read(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
-        if not 200 <= reply.status < 300:
-            yield StreamFailed(
-                failure=reply_failure(
-                    reply.status,
-                    reply.headers,
-                    reply.body(),
-                    provider=terms.speaker,
-                    now=self._clock.now(),
-                    secrets=terms.secrets,
-                )
-            )
-            return
+    def _refused_with(self, reply: HttpStream, terms: CallTerms) -> Failure:
+        return reply_failure(
+            reply.status,
+            reply.headers,
+            reply.body(),
+            provider=terms.speaker,
+            now=self._clock.now(),
+            secrets=terms.secrets,
+        )
+
+    def _answer_in(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
         speaker = Speaker(
             provider=terms.speaker,
             status=reply.status,
             now=self._clock.now(),
             secrets=terms.secrets,
         )
-        yield from self._answer_in(reply, OpenAIReply(speaker), terms)
-
-    def _answer_in(
-        self, reply: HttpStream, answer: OpenAIReply, terms: CallTerms
-    ) -> Iterator[StreamEvent]:
+        answer = OpenAIReply(speaker)
         broken = None
         try:
             for chunk in reply.chunks():
-                terms.stop.check()
                 yield from answer.feed(chunk)
                 if answer.is_over:
                     break

@@ -6,38 +6,29 @@ Source: the providers' API references; their answers as recorded.
 from turnkeeper.domain.stream import FinishReason
 
 # In the order in which they win: a cut is told by whichever word tells it.
-_REASONS = (
-    (
-        FinishReason.CONTENT_FILTER,
-        frozenset(
-            {
-                "content_filter",
-                "sensitive",
-                "refusal",
-                "safety",
-                "recitation",
-                "blocklist",
-                "prohibited_content",
-                "spii",
-                "model_armor",
-            }
-        ),
+_WORDS = {
+    FinishReason.CONTENT_FILTER: (
+        "content_filter",
+        "sensitive",
+        "refusal",
+        "safety",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "model_armor",
     ),
-    (
-        FinishReason.LENGTH,
-        frozenset(
-            {
-                "length",
-                "max_tokens",
-                "max_output_tokens",
-                "max_completion_tokens",
-                "model_length",
-                "model_context_window_exceeded",
-            }
-        ),
+    FinishReason.LENGTH: (
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "max_completion_tokens",
+        "model_length",
+        "model_context_window_exceeded",
     ),
-    (FinishReason.TOOL_CALLS, frozenset({"tool_calls", "function_call", "tool_use"})),
-)
+    FinishReason.TOOL_CALLS: ("tool_calls", "function_call", "tool_use"),
+}
+_REASONS = {word: reason for reason, words in _WORDS.items() for word in words}
 _FAILURES = frozenset(
     {
         "error",
@@ -57,11 +48,10 @@ def failing(words: list[str]) -> list[str]:
 
 def reason_of(words: list[str], *, has_calls: bool) -> FinishReason:
     """The reason that the words give; a word that nobody knows is an ordinary end."""
-    said = {word.lower() for word in words}
-    reason = next((reason for reason, known in _REASONS if said & known), FinishReason.STOP)
-    match reason:
-        case FinishReason.STOP if has_calls:
-            return FinishReason.TOOL_CALLS  # some end a call with "stop"
-        case FinishReason.TOOL_CALLS if not has_calls:
-            return FinishReason.STOP
-    return reason
+    known = _REASONS.keys() & map(str.lower, words)
+    if not known:  # some end a call with "stop"
+        return FinishReason.TOOL_CALLS if has_calls else FinishReason.STOP
+    said = {_REASONS[word] for word in known}
+    reason = next(reason for reason in _WORDS if reason in said)
+    is_empty_call = reason is FinishReason.TOOL_CALLS and not has_calls
+    return FinishReason.STOP if is_empty_call else reason

@@ -20,12 +20,13 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
     VideoPart,
 )
+from turnkeeper.domain.outline import ODD
 from turnkeeper.infrastructure.providers.dialects import Dialect
 
 Message = dict[str, Any]
 
-_TOOL = Role.TOOL  # looking it up takes as long as a call
-_WORDS = {"system": "system", "user": "user", "model": "assistant"}
+_WORDS = ("system", "user", "assistant", "tool") * 4
+"""Who says an item, by what it is at a glance if it is plain."""
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENING = "(the conversation begins)"
 _GO_ON = "Go on from exactly this beginning of your answer, without repeating it: "
@@ -33,13 +34,12 @@ _GO_ON = "Go on from exactly this beginning of your answer, without repeating it
 
 def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     """The messages of a call, with the beginning of the answer as the last one if there is one."""
+    told = call.conversation
     messages: list[Message] = []
-    for item in call.conversation.items:
-        parts = item.parts
-        if len(parts) == 1 and type(parts[0]) is TextPart and item.role is not _TOOL:
-            # Most are, and a long history costs a quarter so.
-            if text := parts[0].text:
-                messages.append({"role": _WORDS[item.role._value_], "content": text})
+    for kind, item in zip(told.outline, told.items, strict=True):
+        if kind < ODD:  # as most are, and a call for each would be slow
+            text = item.parts[0].text  # type: ignore[union-attr]
+            messages.append({"role": _WORDS[kind], "content": text})
         else:
             messages.extend(_messages(item, call, dialect))
     goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion

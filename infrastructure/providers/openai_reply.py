@@ -1,6 +1,5 @@
 """A reply of status 200, read as an answer whatever form its body has."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -9,7 +8,7 @@ from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.providers.openai_chunks import OpenAIAnswer
 from turnkeeper.infrastructure.providers.speaker import Speaker
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseReader, in_words
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
@@ -27,32 +26,29 @@ class OpenAIReply:
 
     Attributes:
         is_over: Whether all has come that is of use; more is not read.
+        is_finished: Whether a reason for the end has come; only a trailer may follow.
     """
 
     def __init__(self, speaker: Speaker) -> None:
         self.is_over = False
+        self.is_finished = False
         self._answer = OpenAIAnswer(speaker)
         self._events: SseReader | None = None
         self._body: bytearray | None = None
         self._is_done = False
         self._size = 0
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether a reason for the end has come; only a trailer may follow."""
-        return self._answer.is_finished
-
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Return what the bytes bring."""
         if self._events is None and self._body is None:
             chunk = self._begin(chunk)
-        if self._body is not None:
-            self._keep(chunk)
-        elif self._events is not None and chunk:
-            self._read_events(chunk)
+        if self._events is not None:
+            self._read_events(self._events, chunk)
+        elif self._body is not None:
+            self._keep(self._body, chunk)
         return self._answer.taken()
 
-    def end(self, broken: Failure | None = None) -> Iterator[StreamEvent]:
+    def end(self, broken: Failure | None = None) -> list[StreamEvent]:
         """Return the last events, once no more bytes come; the very last is terminal.
 
         Args:
@@ -74,20 +70,18 @@ class OpenAIReply:
             self._events = SseReader()
         return chunk
 
-    def _keep(self, chunk: bytes) -> None:
-        assert self._body is not None
-        self._body += chunk
-        if len(self._body) > MOST_BODY_BYTES:
+    def _keep(self, body: bytearray, chunk: bytes) -> None:
+        body += chunk
+        if len(body) > MOST_BODY_BYTES:
             self._fail_as_too_large()
 
-    def _read_events(self, chunk: bytes) -> None:
-        assert self._events is not None
+    def _read_events(self, reader: SseReader, chunk: bytes) -> None:
         self._size += len(chunk)
         try:
-            events = self._events.feed(chunk)
+            events = reader.feed(chunk)
         except EventTooLarge:
-            events = []
-            self._size = MOST_STREAM_BYTES + 1
+            self._fail_as_too_large()
+            return
         for event in events:
             self._read_event(event)
             if self.is_over:
@@ -95,17 +89,28 @@ class OpenAIReply:
         if self._size > MOST_STREAM_BYTES:
             self._fail_as_too_large()
 
-    def _read_event(self, event: SseEvent) -> None:
-        data = event.data
-        if data[:1] == "{" or (data := data.strip())[:1] == "{":
-            self._read_json(event)
-        elif data == _DONE:
+    def _read_event(self, event: Event) -> None:
+        if isinstance(event, bytes):
+            try:
+                chunk = orjson.loads(event)
+            except ValueError:
+                chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
+            if isinstance(chunk, dict):
+                if not self._answer.takes_as_text(chunk):
+                    self._answer.read(chunk)
+                    self._look_at_answer()
+                return
+        self._read_words(in_words(event))
+
+    def _read_words(self, event: SseEvent) -> None:
+        data = event.data.strip()
+        if data == _DONE:
             self.is_over = self._is_done = True
+        elif data[:1] == "{" or (data and event.event == "message"):
+            self._read_json(event)
         elif event.event == "error":
             self._answer.read_error(data, event.event)
-        elif data and event.event == "message":
-            self._read_json(event)
-        self.is_over = self.is_over or self._answer.failure is not None
+        self._look_at_answer()
 
     def _read_json(self, event: SseEvent) -> None:
         try:
@@ -120,6 +125,10 @@ class OpenAIReply:
         elif isinstance(chunk, list):
             self._read_list(chunk)
 
+    def _look_at_answer(self) -> None:
+        self.is_finished = self._answer.is_finished
+        self.is_over = self.is_over or self._answer.failure is not None
+
     def _read_list(self, chunk: list[Any]) -> None:
         """Some wrap an error in a list."""
         if any(isinstance(entry, dict) and entry.get("error") for entry in chunk):
@@ -133,7 +142,7 @@ class OpenAIReply:
             return
         last = tail.unterminated
         if last is not None and _is_whole(last.data):
-            self._read_event(last)
+            self._read_words(last)
         elif isinstance(body := _json(tail.raw), dict | list):
             self._read_whole(body)
 

@@ -1,7 +1,7 @@
 """A call as a request for OpenAI's chat completions."""
 
-from collections.abc import Iterator
 from dataclasses import field
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -9,7 +9,7 @@ import orjson
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import ToolSpec
 from turnkeeper.domain.frozen import frozen, replace
-from turnkeeper.domain.model import Endpoint
+from turnkeeper.domain.model import Endpoint, Sampling
 from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
 from turnkeeper.infrastructure.providers.openai_messages import messages_of
 from turnkeeper.infrastructure.providers.refused_parameters import Refusal, value_json
@@ -17,6 +17,10 @@ from turnkeeper.infrastructure.providers.refused_parameters import Refusal, valu
 PATH = "/chat/completions"
 
 _FIXED = frozenset({"model", "messages", "stream", "tools"})
+_NUMBERS = ("temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty")
+_NO_NUMBERS = (None,) * len(_NUMBERS)
+_numbers_of = attrgetter(*_NUMBERS)
+_OUTPUT_NAMES = frozenset({MAX_TOKENS, MAX_COMPLETION_TOKENS, "max_output_tokens"})
 
 
 @frozen
@@ -80,7 +84,7 @@ def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
         fields["stream_options"] = {"include_usage": True}
     if call.conversation.tools:
         fields["tools"] = [_tool(tool) for tool in call.conversation.tools]
-    fields |= _sampling(call, dialect)
+    fields |= _sampling(call.sampling, dialect)
     fields |= _output(call, dialect)
     fields |= _effort(call, dialect)
     if endpoint and endpoint.num_ctx and dialect.takes_context_size:
@@ -117,35 +121,29 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _sampling(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
+def _sampling(sampling: Sampling, dialect: Dialect) -> dict[str, Any]:
     return {
         name: value
-        for name, value in _set(call, dialect)
-        if name in dialect.sampling and name not in call.sampling.disabled
+        for name, value in _set(sampling, dialect)
+        if name in dialect.sampling and name not in sampling.disabled
     }
 
 
-def _set(call: ChatCall, dialect: Dialect) -> Iterator[tuple[str, Any]]:
-    sampling = call.sampling
-    for name in (
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "frequency_penalty",
-        "presence_penalty",
-    ):
-        if (value := getattr(sampling, name)) is not None:
-            yield name, value
+def _set(sampling: Sampling, dialect: Dialect) -> list[tuple[str, Any]]:
+    named: list[tuple[str, Any]] = []
+    numbers = _numbers_of(sampling)
+    if numbers != _NO_NUMBERS:
+        pairs = zip(_NUMBERS, numbers, strict=True)
+        named.extend((name, number) for name, number in pairs if number is not None)
     if sampling.stop:
-        yield "stop", list(sampling.stop[: dialect.most_stops])
+        named.append(("stop", list(sampling.stop[: dialect.most_stops])))
     if sampling.logit_bias:
-        yield "logit_bias", dict(sampling.logit_bias)
+        named.append(("logit_bias", dict(sampling.logit_bias)))
+    return named
 
 
 def _output(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
-    names = {MAX_TOKENS, MAX_COMPLETION_TOKENS, "max_output_tokens"}
-    if call.max_output_tokens is None or names & call.sampling.disabled:
+    if call.max_output_tokens is None or _OUTPUT_NAMES & call.sampling.disabled:
         return {}
     return {dialect.output_field: call.max_output_tokens}
 

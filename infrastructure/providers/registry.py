@@ -18,6 +18,7 @@ from turnkeeper.infrastructure.providers.verbatim import VerbatimTools
 ENTRY_POINTS = "turnkeeper.providers"
 
 _CUSTOM = "custom"
+_OF_OWNERS = f"{_CUSTOM}:"
 
 
 class ProviderRegistry:
@@ -51,8 +52,10 @@ class ProviderRegistry:
             SettingsError: There is none.
         """
         plain = _plain(name)
-        with self._lock:
-            provider = self._providers.get(self._aliases.get(plain, plain))
+        provider = self._providers.get(plain)  # as mostly, and an alias is never such a name
+        if provider is None:
+            with self._lock:
+                provider = self._providers.get(self._aliases.get(plain, plain))
         if provider is None:
             raise SettingsError(
                 f"provider {name!r} is not known; known are {', '.join(self.names)}"
@@ -131,4 +134,4 @@ def register_installed(
 
 def _plain(name: str) -> str:
     plain = name.strip().lower()
-    return _CUSTOM if plain.startswith(f"{_CUSTOM}:") else plain
+    return _CUSTOM if plain.startswith(_OF_OWNERS) else plain

@@ -32,6 +32,7 @@ class VerbatimTools(ChatProvider):
 
     def __init__(self, provider: ChatProvider) -> None:
         self._provider = provider
+        self.heeds_stop = getattr(provider, "heeds_stop", False)
 
     def stream(
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline

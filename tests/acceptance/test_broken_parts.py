@@ -6,12 +6,12 @@ from typing import TypeVar
 
 import pytest
 from builders import USER, a_request
-from fakes import ScriptedProvider, fails, hears, says
+from fakes import HeedingProvider, ScriptedProvider, fails, hears, says
 from turns import Bench, Benches, a_server, a_user
 
 from turnkeeper.application.mailbox import Mailbox
 from turnkeeper.application.ports.chat_provider import ChatCall
-from turnkeeper.application.ports.runner import Stop
+from turnkeeper.application.ports.runner import Look, Stop
 from turnkeeper.application.ports.turn_store import Closing
 from turnkeeper.domain.admission import QuotaRule
 from turnkeeper.domain.answers import Signal
@@ -24,7 +24,7 @@ from turnkeeper.domain.stream import StreamEvent, StreamFailed, TextDelta
 from turnkeeper.domain.turn import Persona, TurnRequest
 from turnkeeper.infrastructure.memory.sink import MemorySink
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
-from turnkeeper.infrastructure.threads import ThreadRunner, ThreadWork
+from turnkeeper.infrastructure.threads import LookedAfter, ThreadRunner, ThreadWork
 
 HELLO = says("Hello.")
 LIMITED = fails(FailureKind.RATE_LIMIT)
@@ -87,13 +87,20 @@ class FewThreads(ThreadRunner):
             raise RuntimeError("can't start new thread")
         return super().start(work, name)
 
+    def here(self, work: Callable[[Stop], T], look: Look, *, first_look_s: float) -> LookedAfter[T]:
+        if self.missing:
+            self.missing -= 1
+            raise RuntimeError("can't start new thread")
+        return super().here(work, look, first_look_s=first_look_s)
 
+
+@pytest.mark.parametrize("provider", [ScriptedProvider, HeedingProvider])
 def test_a_thread_that_cannot_be_started_fails_the_attempt_and_books_its_key(
-    bench: Benches,
+    bench: Benches, provider: type[ScriptedProvider]
 ) -> None:
     runner = FewThreads(settle_s=0.5)
     runner.missing = 1
-    turn = bench(ScriptedProvider(alpha=HELLO, beta=HELLO), runner=runner)
+    turn = bench(provider(alpha=HELLO, beta=HELLO), runner=runner)
 
     result = turn.run()
 
@@ -102,7 +109,10 @@ def test_a_thread_that_cannot_be_started_fails_the_attempt_and_books_its_key(
     nothing_is_held(turn)
 
 
-def test_what_stands_is_not_taken_back_where_its_successor_cannot_start(bench: Benches) -> None:
+@pytest.mark.parametrize("provider", [ScriptedProvider, HeedingProvider])
+def test_what_stands_is_not_taken_back_where_its_successor_cannot_start(
+    bench: Benches, provider: type[ScriptedProvider]
+) -> None:
     runner = FewThreads(settle_s=0.5)
 
     def cut(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:
@@ -110,7 +120,7 @@ def test_what_stands_is_not_taken_back_where_its_successor_cannot_start(bench: B
         runner.missing = 1
         yield StreamFailed(failure=Failure(kind=FailureKind.OVERLOADED, message="full"))
 
-    turn = bench(ScriptedProvider(alpha=cut, beta=HELLO), runner=runner)
+    turn = bench(provider(alpha=cut, beta=HELLO), runner=runner)
 
     result = turn.run()
 

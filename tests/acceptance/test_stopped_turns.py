@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Event
 
 import pytest
-from fakes import Script, ScriptedProvider, fails, says
+from fakes import HeedingProvider, Script, ScriptedProvider, fails, says
 from sqlalchemy import Engine, text
 from turns import Bench, Benches, a_server
 from walled import Walled, opened, settings_of
@@ -44,6 +44,16 @@ SILENT = Stall()
 MID_TEXT = Stall(after_tokens=1, of=Answer(tokens=("What was said,", " and was not.")))
 
 Open = Callable[..., Walled]
+
+
+Scripted = type[ScriptedProvider]
+
+
+@pytest.fixture(params=[ScriptedProvider, HeedingProvider])
+def scripted(request: pytest.FixtureRequest) -> Scripted:
+    """Asked by a thread that can be left behind, and by the turn's own."""
+    kind: Scripted = request.param
+    return kind
 
 
 @pytest.fixture
@@ -346,7 +356,11 @@ def ran(turn: Bench, runner: ThreadRunner, mailbox: Mailbox) -> Work[TurnResult]
     ("signal", "status"), [(STOP, STOPPED), (FOLLOW_UP, INTERRUPTED)], ids=["stop", "follow-up"]
 )
 def test_while_the_turn_waits_for_a_key_to_come_back(
-    bench: Benches, runner: ThreadRunner, signal: Signal, status: TurnStatus
+    bench: Benches,
+    runner: ThreadRunner,
+    signal: Signal,
+    status: TurnStatus,
+    scripted: Scripted,
 ) -> None:
     clock, mailbox = Listening(), Mailbox()
     limited = fails(FailureKind.RATE_LIMIT, retry_after_s=60.0)
@@ -409,7 +423,7 @@ def test_while_an_abandoned_stream_settles(
 
 
 def test_an_answer_that_completes_after_the_stop_is_not_shown(
-    bench: Benches, runner: ThreadRunner
+    bench: Benches, runner: ThreadRunner, scripted: Scripted
 ) -> None:
     release, mailbox = Event(), Mailbox()
     waits = Event()
@@ -433,6 +447,8 @@ def test_an_answer_that_completes_after_the_stop_is_not_shown(
 
 class Gated(MemorySink):
     """A sink whose posts, or edits, of a text are under way until they are let through."""
+
+    is_prompt = False
 
     def __init__(self, what: str, text: str) -> None:
         super().__init__(edit_interval_s=0.0)
@@ -468,11 +484,16 @@ class Gated(MemorySink):
     ("what", "text", "left"), [("post", "One.", ""), ("edit", "One. Two.", "One.")]
 )
 def test_a_message_that_was_under_way_is_undone_when_it_arrives(
-    bench: Benches, runner: ThreadRunner, what: str, text: str, left: str
+    bench: Benches,
+    runner: ThreadRunner,
+    what: str,
+    text: str,
+    left: str,
+    scripted: Scripted,
 ) -> None:
     sink, mailbox = Gated(what, text), Mailbox()
     turn = bench(
-        ScriptedProvider(alpha=says("One.", " Two.", " Three.")),
+        scripted(alpha=says("One.", " Two.", " Three.")),
         clock=SystemClock(),
         runner=runner,
         rules=TurnRules(limits=TimeLimits(settle_s=0.1)),
@@ -489,7 +510,9 @@ def test_a_message_that_was_under_way_is_undone_when_it_arrives(
     assert (result.status, result.text, sink.channel.text) == (STOPPED, left, left)
 
 
-def test_a_follow_up_that_comes_with_a_limit_is_an_interrupt(bench: Benches) -> None:
+def test_a_follow_up_that_comes_with_a_limit_is_an_interrupt(
+    bench: Benches, scripted: Scripted
+) -> None:
     mailbox = Mailbox()
 
     def script(call: ChatCall, stop: Stop) -> Iterator[StreamEvent]:

@@ -8,7 +8,15 @@ from threading import Event
 
 import pytest
 from builders import a_model
-from fakes import FrozenClock, InlineRunner, InlineWork, ScriptedProvider, says, stalls
+from fakes import (
+    FrozenClock,
+    HeedingProvider,
+    InlineRunner,
+    InlineWork,
+    ScriptedProvider,
+    says,
+    stalls,
+)
 from turns import Benches, a_server
 from walled import Walled, opened
 
@@ -53,6 +61,16 @@ FIRST, SILENCE, PACE, ATTEMPT = (
 ANSWERED = (1, "Answered", "stop")
 
 Open = Callable[..., Walled]
+
+
+Scripted = type[ScriptedProvider]
+
+
+@pytest.fixture(params=[ScriptedProvider, HeedingProvider])
+def scripted(request: pytest.FixtureRequest) -> Scripted:
+    """Asked by a thread that can be left behind, and by the turn's own."""
+    kind: Scripted = request.param
+    return kind
 
 
 @pytest.fixture
@@ -297,8 +315,8 @@ def limits(**values: float) -> TurnRules:
 
 
 class TestAStreamThatCompletesWhileItSettles:
-    def test_is_its_real_outcome(self, bench: Benches) -> None:
-        provider = ScriptedProvider(alpha=completes_when_stopped, beta=says("Hello."))
+    def test_is_its_real_outcome(self, bench: Benches, scripted: Scripted) -> None:
+        provider = scripted(alpha=completes_when_stopped, beta=says("Hello."))
         turn = bench(provider, clock=SystemClock(), runner=ThreadRunner(), rules=limits())
 
         result = turn.run()
@@ -310,9 +328,11 @@ class TestAStreamThatCompletesWhileItSettles:
         assert [model for model, _ in provider.calls] == ["alpha"]
         assert result.failures == ()
 
-    def test_is_a_time_out_where_the_turns_limit_came_first(self, bench: Benches) -> None:
+    def test_is_a_time_out_where_the_turns_limit_came_first(
+        self, bench: Benches, scripted: Scripted
+    ) -> None:
         turn = bench(
-            ScriptedProvider(alpha=completes_when_stopped, beta=says("Hello.")),
+            scripted(alpha=completes_when_stopped, beta=says("Hello.")),
             clock=SystemClock(),
             runner=ThreadRunner(),
             rules=limits(silence_s=60.0, turn_s=0.3),
@@ -324,9 +344,9 @@ class TestAStreamThatCompletesWhileItSettles:
 
 
 class TestAPostThatTakesLongerThanTheSilenceLimit:
-    def test_is_not_the_providers_silence(self, bench: Benches) -> None:
+    def test_is_not_the_providers_silence(self, bench: Benches, scripted: Scripted) -> None:
         turn = bench(
-            ScriptedProvider(alpha=says(PARAGRAPHS, "The end.")),
+            scripted(alpha=says(PARAGRAPHS, "The end.")),
             clock=SystemClock(),
             runner=ThreadRunner(),
             rules=limits(silence_s=0.1),
@@ -336,8 +356,10 @@ class TestAPostThatTakesLongerThanTheSilenceLimit:
 
         assert (result.status, result.failures) == (TurnStatus.COMPLETED, ())
 
-    def test_nor_is_an_edit(self, bench: Benches) -> None:
+    def test_nor_is_an_edit(self, bench: Benches, scripted: Scripted) -> None:
         class Slow(MemorySink):
+            is_prompt = False
+
             def edit(self, delivery: Delivery, text: str) -> Delivery:
                 time.sleep(0.3)
                 return super().edit(delivery, text)
@@ -355,11 +377,13 @@ class TestAPostThatTakesLongerThanTheSilenceLimit:
         assert turn.sink.channel.text == "One. Two. Three."
 
     def test_is_bounded_by_the_attempts_total_and_gone_when_it_arrives(
-        self, bench: Benches
+        self, bench: Benches, scripted: Scripted
     ) -> None:
         release, gone = Event(), Event()
 
         class Sticky(MemorySink):
+            is_prompt = False
+
             def take_back(self, delivery: Delivery) -> bool:
                 is_gone = super().take_back(delivery)
                 gone.set()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.domain.frozen import frozen, maker, replace
+from turnkeeper.domain.frozen import frozen, keep, maker, replace
 
 
 @frozen
@@ -50,6 +50,24 @@ class Positive:
         if self.number <= 0:
             raise ValueError(f"number is {self.number}: it must be above 0")
         object.__setattr__(self, "double", 2 * self.number)
+
+
+class Known:
+    __slots__ = ("_area",)
+    _area: int | None
+
+
+@frozen
+class Square(Known):
+    side: int
+    colour: str = "red"
+
+    @property
+    def area(self) -> int:
+        if self._area is None:
+            keep((self,), "_area", (self.side**2,))
+        assert self._area is not None
+        return self._area
 
 
 some_fields = st.fixed_dictionaries(
@@ -206,8 +224,37 @@ def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> N
 
 
 def test_a_parent_is_refused_where_the_class_is_declared() -> None:
-    with pytest.raises(TypeError, match="Pippin has a parent"):
+    class Plant:
+        """It has no slots."""
 
-        @frozen
-        class Pippin(Apple):
-            """A kind of apple."""
+    class Pippin(Apple):
+        """A kind of apple."""
+
+    class Tree(Plant):
+        """It would have a dictionary."""
+
+    for child in (Pippin, Tree):
+        with pytest.raises(TypeError, match=f"{child.__name__} has a parent"):
+            frozen(child)
+
+
+@pytest.mark.parametrize("again", [replace, copy.copy, lambda v: pickle.loads(pickle.dumps(v))])
+def test_what_is_kept_with_it_is_no_field(again: Any) -> None:
+    square, fresh = Square(side=2), Square(side=2)
+    shown = repr(square)
+
+    assert fresh._area is None
+    assert (square.area, square._area) == (4, 4)
+    assert (square, hash(square), repr(square)) == (fresh, hash(fresh), shown)
+    assert [one.name for one in fields(Square)] == ["side", "colour"]
+    assert again(square) == square
+    assert again(square)._area is None
+    assert not hasattr(square, "__dict__")
+
+
+def test_a_copy_with_another_field_works_out_its_own() -> None:
+    square = Square(side=2)
+
+    assert square.area == 4
+    assert replace(square, colour="blue")._area is None
+    assert replace(square, side=3).area == 9

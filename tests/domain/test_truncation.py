@@ -207,7 +207,7 @@ def test_what_is_left_fits_or_nothing_more_may_go(
 ) -> None:
     cut = cut_to(*talk, to_tokens=budget)
 
-    assert cut.tokens <= budget or exchanges(cut.conversation.items) == []
+    assert cut.tokens <= budget or exchanges(cut.conversation) == []
 
 
 @given(TALKS)
@@ -233,7 +233,7 @@ def test_nothing_goes_that_need_not_go(talk: tuple[Conversation, Sizes], budget:
     conversation, sizes = talk
     cut = cut_to(conversation, sizes, to_tokens=budget)
 
-    before_last = exchanges(conversation.items)[: max(0, cut.exchanges - 1)]
+    before_last = exchanges(conversation)[: max(0, cut.exchanges - 1)]
 
     gone = sum(sizes.items[index] for group in before_last for index in group)
     assert cut.exchanges == 0 or sizes.total - gone > budget

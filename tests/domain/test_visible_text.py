@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnkeeper.domain.text_rules import TextRules
+from turnkeeper.domain.visible_reading import ReadText
 from turnkeeper.domain.visible_text import VisibleText
 
 RULES = TextRules(speakers=("Bob", "Straße", "Mia Wong"), capture_details=True)
@@ -123,6 +124,68 @@ class TestAnyText:
         visible, _ = read(f"```py\n{inside}\n```\n", pieces)
 
         assert visible.shown == f"```py\n{inside}\n```\n"
+
+
+LINES = st.lists(
+    st.sampled_from(("```", "~~~", "`", "py", "word. ", "and so", " ", "\t", "||", "(", "👍🏽")),
+    max_size=9,
+).map("".join)
+Say = tuple[str, list[int]]
+END, END_TRIMMED, LOOK = "end", "end trimmed", "look"
+STEPS = st.lists(
+    st.one_of(
+        st.sampled_from((END, END_TRIMMED, LOOK)),
+        st.tuples(FRAGMENTS, SIZES),
+        st.tuples(LINES, SIZES),
+    ),
+    max_size=8,
+)
+DEDUPED = TextRules(dedupe_from=8)
+
+
+def seen_of(visible: VisibleText | ReadText) -> tuple[object, ...]:
+    """All that can be asked of it."""
+    return (
+        visible.shown,
+        visible.shown_chars,
+        visible.thoughts,
+        visible.details,
+        visible.is_guarded,
+        visible.preview,
+    )
+
+
+def told_by(visible: VisibleText | ReadText, steps: list[str | Say]) -> list[object]:
+    """What it answers to each step, and to all that can be asked in the end."""
+    told: list[object] = []
+    for step in steps:
+        if step == LOOK:
+            told.append(seen_of(visible))
+        elif isinstance(step, str):
+            told.append(visible.end(trim=step == END_TRIMMED))
+        else:
+            text, sizes = step
+            for size in (*sizes, len(text)):
+                told.append((visible.take(text[:size]), visible.is_guarded))
+                text = text[size:]
+    return [*told, seen_of(visible), visible.end(), seen_of(visible)]
+
+
+class TestWhatIsOnlyKept:
+    """What is read late, or never, comes to what it comes to where each piece is read at once."""
+
+    @pytest.mark.parametrize("rules", [PLAIN_RULES, RULES, DEDUPED], ids=["", "watched", "deduped"])
+    @pytest.mark.parametrize("cuts", [True, False])
+    @given(STEPS, LIMITS)
+    def test_it_tells_the_same(
+        self, rules: TextRules, cuts: bool, steps: list[str | Say], limit: int
+    ) -> None:
+        kept, read = (
+            VisibleText(rules, limit=limit, cuts=cuts),
+            ReadText(rules, limit=limit, cuts=cuts),
+        )
+
+        assert told_by(kept, steps) == told_by(read, steps)
 
 
 class TestThoughts:

@@ -9,7 +9,7 @@ import random
 import sys
 import time
 
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader, in_words
 
 PIECES = (
     *(b"data: ", b"data:", b"data", b"event: ", b"event: error", b"id: 1", b"retry: 10", b": ping"),
@@ -42,7 +42,7 @@ def read(chunks: list[bytes], limit: int) -> Read:
     events: list[SseEvent] = []
     try:
         for chunk in chunks:
-            events += reader.feed(chunk)
+            events += map(in_words, reader.feed(chunk))
         tail = reader.end()
     except EventTooLarge:
         return [(one.event, one.data) for one in events], "too large"

@@ -1,8 +1,10 @@
+import gc
 import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
+from socket import socketpair
+from threading import Event, Semaphore, Thread
 
 import pytest
 from raw_server import (
@@ -27,6 +29,8 @@ from turnkeeper.infrastructure.http import (
     HttpStream,
 )
 from turnkeeper.infrastructure.threads import ThreadStop
+from turnkeeper.infrastructure.timed_socket import TimedSocket
+from turnkeeper.infrastructure.wired_connections import WiredPool
 
 KEY = (("Authorization", "Bearer sk-canary"),)
 JSON = (("Content-Type", "application/json"),)
@@ -264,6 +268,75 @@ class TestConnections:
                 assert sorted(bodies) == sorted(b"%d" % number for number in range(16))
 
             assert server.connections == 16
+
+    def test_one_on_which_something_came_unasked_is_replaced(self, client: HttpClient) -> None:
+        spoken = Event()
+
+        def talk(peer: Peer) -> None:
+            peer.receive()
+            peer.send(reply(b"a"))
+            if server.connections == 1:
+                assert read.wait(WAIT_S)
+                peer.send(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
+                spoken.set()
+            peer.wait_for_close()
+
+        read = Event()
+        with serving(talk) as server:
+            body_of(client, server.url)
+            read.set()
+            assert spoken.wait(WAIT_S)
+            assert (body_of(client, server.url), server.connections) == (b"a", 2)
+
+    @pytest.mark.parametrize("pool_size", [1, 3])
+    def test_as_many_are_kept_as_was_said_and_the_others_closed(self, pool_size: int) -> None:
+        client = HttpClient(user_agent="turnkeeper/test", pool_size=pool_size)
+        closed = Semaphore(0)
+
+        def talk(peer: Peer) -> None:
+            while peer.receive():
+                peer.send(reply(b"a"))
+            closed.release()
+
+        with serving(talk) as server:
+            streams = [post(client, server.url) for _ in range(5)]
+            for stream in streams:
+                stream.finish(grace_s=WAIT_S)
+            for _ in range(5 - pool_size):
+                assert closed.acquire(timeout=WAIT_S)
+            streams = [post(client, server.url) for _ in range(pool_size)]
+            for stream in streams:
+                stream.finish(grace_s=WAIT_S)
+
+            assert server.connections == 5
+            assert not closed.acquire(blocking=False)
+            client.close()
+
+    def test_one_that_is_in_use_while_the_client_closes_is_closed_behind_its_reply(self) -> None:
+        client, gone = HttpClient(user_agent="turnkeeper/test"), Event()
+
+        def talk(peer: Peer) -> None:
+            peer.receive()
+            peer.send(reply(b"a"))
+            peer.wait_for_close()
+            gone.set()
+
+        with serving(talk) as server, post(client, server.url) as stream:
+            client.close()
+            assert b"".join(stream.chunks()) == b"a"
+            assert gone.wait(WAIT_S)
+
+    def test_those_of_an_address_that_nobody_asks_any_more_are_closed(self) -> None:
+        pool = WiredPool("127.0.0.1", maxsize=1)
+        connection = pool.take(WAIT_S)
+        ours, theirs = socketpair()
+        connection.sock, connection.timed = ours, TimedSocket(ours)
+        pool.resting.put(connection)
+        del pool, connection
+        gc.collect()
+
+        assert theirs.recv(1) == b""
+        theirs.close()
 
     def test_closing_the_client_closes_those_that_rest(self) -> None:
         client, gone = HttpClient(user_agent="turnkeeper/test"), Event()

@@ -20,7 +20,7 @@ from raw_server import (
 )
 
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
-from turnkeeper.infrastructure.http_errors import http_errors
+from turnkeeper.infrastructure.http_errors import raise_http_error
 from turnkeeper.infrastructure.threads import ThreadStop
 from turnkeeper.infrastructure.wire import Wire
 
@@ -380,10 +380,17 @@ class TestTranslation:
     def wire(self) -> Wire:
         return Wire(connect_timeout_s=1.0, read_timeout_s=1.0, idle_limit_s=1.0)
 
+    def translated(self, wire: Wire, error: Exception, cause: Exception | None = None) -> None:
+        try:
+            raise error from cause
+        except Exception as caught:
+            raise_http_error(caught, "api.test:443", wire)
+            raise
+
     def test_foreign_exceptions_leave_nothing_behind(self, wire: Wire) -> None:
         inner = urllib3.exceptions.HTTPError(f"inner {CANARY}")
-        with pytest.raises(HttpError) as caught, http_errors("api.test:443", wire):
-            raise requests.ConnectionError(f"outer {CANARY}", inner) from inner
+        with pytest.raises(HttpError) as caught:
+            self.translated(wire, requests.ConnectionError(f"outer {CANARY}", inner), inner)
 
         assert_tells_nothing(caught.value)
 
@@ -392,18 +399,18 @@ class TestTranslation:
         try:
             raise TimeoutError("of an earlier call")
         except TimeoutError:
-            with pytest.raises(HttpError) as caught, http_errors("api.test:443", wire):
-                raise ConnectionResetError from None
+            with pytest.raises(HttpError) as caught:
+                self.translated(wire, ConnectionResetError())
 
         assert caught.value.kind is HttpErrorKind.RESET
 
     def test_bugs_are_not_translated(self, wire: Wire) -> None:
-        with pytest.raises(LookupError), http_errors("api.test:443", wire):
-            raise LookupError
+        with pytest.raises(LookupError):
+            self.translated(wire, LookupError())
 
     def test_our_own_errors_pass(self, wire: Wire) -> None:
         ours = HttpError(HttpErrorKind.TOO_LARGE, "too large")
-        with pytest.raises(HttpError) as caught, http_errors("api.test:443", wire):
-            raise ours
+        with pytest.raises(HttpError) as caught:
+            self.translated(wire, ours)
 
         assert caught.value is ours

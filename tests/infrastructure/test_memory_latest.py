@@ -15,3 +15,13 @@ def test_what_is_set_again_forgets_nothing() -> None:
         latest[name] = number
 
     assert latest == {"a": 2, "b": 3}
+
+
+def test_what_is_taken_out_makes_room() -> None:
+    latest: Latest[str, int] = Latest(limit=2)
+    latest["a"] = latest["b"] = 0
+    del latest["a"]
+
+    latest["c"] = latest["a"] = 1
+
+    assert [*latest] == ["c", "a"]

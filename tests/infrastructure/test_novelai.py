@@ -543,6 +543,9 @@ class IdleRunner(Runner):
     def start(self, work: object, name: str) -> Any:
         return self.work
 
+    def here(self, work: object, look: object, *, first_look_s: float) -> Any:
+        return self.work
+
     def close(self) -> None: ...
 
 

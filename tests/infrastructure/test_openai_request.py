@@ -6,6 +6,8 @@ from typing import Any
 import orjson
 import pytest
 from builders import a_model, an_endpoint
+from hypothesis import given
+from talks import PLAIN_ITEMS, talks
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import (
@@ -75,6 +77,17 @@ def test_everybody_says_something_in_a_role_of_their_own() -> None:
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": "hello"},
     ]
+
+
+@given(talks(PLAIN_ITEMS))
+def test_what_is_plain_is_sent_as_it_is_beside_what_is_not(talk: Conversation) -> None:
+    beside = Conversation(items=(*talk.items, Item(role=Role.USER)))  # which says nothing
+    call = a_call()
+
+    assert (talk.is_plain, beside.is_plain) == (True, False)
+    assert messages(replace(call, conversation=talk)) == messages(
+        replace(call, conversation=beside)
+    )
 
 
 def test_an_item_that_says_nothing_is_left_out() -> None:

@@ -2,16 +2,19 @@ from collections import deque
 
 import pytest
 
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader, SseTail
+from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader, SseTail, in_words
 
 
 def message(data: str) -> SseEvent:
     return SseEvent("message", data)
 
 
+def fed(reader: SseReader, *chunks: bytes) -> list[SseEvent]:
+    return [in_words(event) for chunk in chunks for event in reader.feed(chunk)]
+
+
 def events_of(*chunks: bytes) -> list[SseEvent]:
-    reader = SseReader()
-    return [event for chunk in chunks for event in reader.feed(chunk)]
+    return fed(SseReader(), *chunks)
 
 
 def tail_of(*chunks: bytes) -> SseTail:
@@ -50,6 +53,18 @@ def tail_of(*chunks: bytes) -> SseTail:
 )
 def test_events_are_what_the_lines_say(stream: bytes, events: list[SseEvent]) -> None:
     assert events_of(stream) == events
+
+
+class TestOneLineOfData:
+    """Most events are nothing else, and are handed on as they came."""
+
+    @pytest.mark.parametrize("line", [b"data: a", b"data:a"])
+    @pytest.mark.parametrize("before", [b"", b": hi\n\n"], ids=["", "behind a comment"])
+    def test_it_is_data_alone(self, before: bytes, line: bytes) -> None:
+        assert SseReader().feed(before + line + b"\n\n" + line + b"\n\n") == [b"a", b"a"]
+
+    def test_with_a_name_it_is_not(self) -> None:
+        assert SseReader().feed(b"data: a\n\nevent: message\ndata: b\n\n") == [b"a", message("b")]
 
 
 class TestLineEnds:
@@ -109,7 +124,7 @@ class TestComments:
     def test_data_that_starts_with_a_colon_is_no_comment(self) -> None:
         reader = SseReader()
 
-        assert (reader.feed(b"data: : a\n\n"), reader.comments) == ([message(": a")], 0)
+        assert (fed(reader, b"data: : a\n\n"), reader.comments) == ([message(": a")], 0)
 
 
 class TestTail:
@@ -122,7 +137,7 @@ class TestTail:
     ) -> None:
         reader = SseReader()
 
-        assert reader.feed(b'data: a\n\ndata: {"choi' + end) == [message("a")]
+        assert fed(reader, b'data: a\n\ndata: {"choi' + end) == [message("a")]
         assert reader.end() == SseTail(message('{"choi'), 'data: {"choi')
 
     def test_a_cut_event_keeps_its_name(self) -> None:
@@ -137,7 +152,7 @@ class TestTail:
     def test_a_bare_line_among_fields_is_kept_and_does_not_harm_them(self) -> None:
         reader = SseReader()
 
-        assert reader.feed(b'event: x\n{"error": 1}\ndata: a\n\n') == [SseEvent("x", "a")]
+        assert fed(reader, b'event: x\n{"error": 1}\ndata: a\n\n') == [SseEvent("x", "a")]
         assert reader.end() == SseTail(None, '{"error": 1}')
 
     def test_of_much_that_is_no_event_only_the_end_is_kept(self) -> None:
@@ -168,7 +183,7 @@ class TestSize:
     def test_an_event_of_just_the_limit_is_read(self, chunks: list[bytes]) -> None:
         reader = SseReader(max_event_bytes=10)
 
-        events = [event for chunk in chunks for event in reader.feed(chunk)]
+        events = fed(reader, *chunks)
 
         assert events[-1] == message("1234")
 
@@ -191,7 +206,7 @@ class TestSize:
     def test_events_before_the_large_one_come_first(self) -> None:
         reader = SseReader(max_event_bytes=10)
 
-        assert reader.feed(b"data: a\n\ndata: 12345\n\ndata: b\n\n") == [message("a")]
+        assert fed(reader, b"data: a\n\ndata: 12345\n\ndata: b\n\n") == [message("a")]
         with pytest.raises(EventTooLarge):
             reader.feed(b"data: c\n\n")
         with pytest.raises(EventTooLarge):
@@ -200,7 +215,7 @@ class TestSize:
     def test_many_small_events_are_no_large_one(self) -> None:
         reader = SseReader(max_event_bytes=10)
 
-        assert reader.feed(b"data: a\n\n" * 100) == [message("a")] * 100
+        assert fed(reader, b"data: a\n\n" * 100) == [message("a")] * 100
 
     def test_a_large_event_in_small_pieces_is_whole(self) -> None:
         data = "x" * 2 * 1024 * 1024

@@ -4,7 +4,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader
+from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader, in_words
 
 PIECES = st.sampled_from(
     [
@@ -43,10 +43,11 @@ def in_pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def read(chunks: list[bytes], *, limit: int = 10_000) -> tuple[list[SseEvent], int, object]:
-    reader, events = SseReader(max_event_bytes=limit), []
+    reader = SseReader(max_event_bytes=limit)
+    events: list[SseEvent] = []
     try:
         for chunk in chunks:
-            events += reader.feed(chunk)
+            events += map(in_words, reader.feed(chunk))
         tail: object = reader.end()
     except EventTooLarge:
         return events, 0, "too large"

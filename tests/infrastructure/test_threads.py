@@ -374,3 +374,144 @@ class TestThreadRunner:
             starter.join(WAIT_S)
 
         assert (totals, runner.running) == ([19900] * 8, 0)
+
+
+class TestWorkThatItsCallerDoes:
+    def test_it_runs_on_its_callers_thread(self, runner: ThreadRunner) -> None:
+        own = runner.here(lambda stop: current_thread(), never, first_look_s=1.0)
+
+        own.run()
+
+        assert (own.done, own.result(0)) == (True, current_thread())
+
+    def test_what_it_raises_is_kept_for_its_result(self, runner: ThreadRunner) -> None:
+        def fails(stop: Stop) -> None:
+            raise ValueError("no")
+
+        own = runner.here(fails, never, first_look_s=1.0)
+        own.run()
+
+        with pytest.raises(ValueError, match="no"):
+            own.result(0)
+
+    def test_an_interrupt_goes_to_its_caller_at_once(self, runner: ThreadRunner) -> None:
+        def is_interrupted(stop: Stop) -> None:
+            raise KeyboardInterrupt
+
+        own = runner.here(is_interrupted, never, first_look_s=1.0)
+
+        with pytest.raises(KeyboardInterrupt):
+            own.run()
+        assert runner.running == 0
+
+    def test_another_thread_looks_and_stops_it(self, runner: ThreadRunner) -> None:
+        lookers: list[Thread] = []
+
+        def look(stop: Callable[[], None]) -> float:
+            lookers.append(current_thread())
+            if len(lookers) == 3:
+                stop()
+            return 0.01
+
+        own = runner.here(waits_for_its_stop, look, first_look_s=0.01)
+        own.run()
+
+        assert own.result(0) == "stopped"
+        assert current_thread() not in lookers
+
+    def test_one_that_needs_an_early_look_gets_it_beside_others(self, runner: ThreadRunner) -> None:
+        begun, looks = Event(), Event()
+
+        def long_look(stop: Callable[[], None]) -> float:
+            begun.set()
+            return 3600.0
+
+        other = runner.start(
+            lambda stop: runner.here(waits_for_its_stop, long_look, first_look_s=3600.0).run(),
+            "other",
+        )
+        assert begun.wait(WAIT_S)
+
+        def look(stop: Callable[[], None]) -> float:
+            looks.set()
+            stop()
+            return 0.01
+
+        own = runner.here(waits_for_its_stop, look, first_look_s=0.001)
+        own.run()
+        runner.close()  # which stops the other
+
+        assert looks.is_set()
+        other.result(WAIT_S)
+
+    def test_a_look_that_fails_does_not_keep_it_from_others(self, runner: ThreadRunner) -> None:
+        def bad(stop: Callable[[], None]) -> float:
+            raise ValueError("no")
+
+        def good(stop: Callable[[], None]) -> float:
+            stop()
+            return 0.01
+
+        other = runner.start(
+            lambda stop: runner.here(waits_for_its_stop, bad, first_look_s=0.0).run(), "other"
+        )
+        own = runner.here(waits_for_its_stop, good, first_look_s=0.0)
+        own.run()
+        runner.close()
+
+        assert own.result(0) == "stopped"
+        other.result(WAIT_S)
+
+    def test_abandoning_it_stops_it_and_waits_for_nothing(self, runner: ThreadRunner) -> None:
+        own = runner.here(waits_for_its_stop, never, first_look_s=1.0)
+
+        assert not own.abandon(WAIT_S)
+        with pytest.raises(StillRunning):
+            own.result(None)
+        own.run()
+
+        assert own.abandon(0)
+        assert own.result(0) == "stopped"
+
+    def test_all_are_looked_after_by_one_thread_which_goes_when_nothing_is_left(self) -> None:
+        runner, lookers = ThreadRunner(idle_limit_s=0.0), set()
+
+        def look(stop: Callable[[], None]) -> float:
+            lookers.add(current_thread())
+            stop()
+            return 0.01
+
+        works = [
+            runner.start(
+                lambda stop: runner.here(waits_for_its_stop, look, first_look_s=0.0).run(), "one"
+            )
+            for _ in range(20)
+        ]
+        for work in works:
+            work.result(WAIT_S)
+        for thread in lookers:
+            thread.join(WAIT_S)
+
+        assert not any(thread.is_alive() for thread in lookers)
+        again = runner.here(waits_for_its_stop, look, first_look_s=0.0)
+        again.run()
+        assert again.result(0) == "stopped"
+
+    def test_a_closed_runner_begins_none(self) -> None:
+        runner = ThreadRunner()
+        runner.close()
+
+        with pytest.raises(Closed):
+            runner.here(waits_for_its_stop, never, first_look_s=1.0)
+
+
+def never(stop: Callable[[], None]) -> float:
+    """Look after it, and find nothing."""
+    return 3600.0
+
+
+def waits_for_its_stop(stop: Stop) -> str:
+    woken = Event()
+    stop.on_stop(woken.set)
+    assert woken.wait(WAIT_S)
+    return "stopped"

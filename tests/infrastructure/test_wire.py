@@ -389,15 +389,3 @@ class TestWire:
 
         assert wire.is_cut
         theirs.close()
-
-    @pytest.mark.parametrize("timeout_s", [float("inf"), 0.0, -1.0])
-    def test_any_timeout_is_one_that_a_socket_takes(self, timeout_s: float) -> None:
-        ours, theirs = socket.socketpair()
-        wire = Wire(connect_timeout_s=timeout_s, read_timeout_s=timeout_s, idle_limit_s=1.0)
-
-        wire.connected(ours)
-        wire.limit_reads(timeout_s)
-
-        assert ours.gettimeout()
-        ours.close()
-        theirs.close()

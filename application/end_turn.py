@@ -18,6 +18,7 @@ from turnkeeper.domain.events import (
 )
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.finish import ERROR_LIKE, Commit, Finish, Nothing, Say, Settle
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import Delivery, StreamResult, TurnStatus
 from turnkeeper.domain.redact import redact
@@ -25,6 +26,7 @@ from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
+_new_closing, _new_finalized, _new_turn_ended = maker(Closing), maker(Finalized), maker(TurnEnded)
 _CLEANED_UP = CleanedUp()
 
 
@@ -113,7 +115,7 @@ class EndTurn:
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
-        stage.recorder.note(Finalized(status=result.status._value_))
+        stage.recorder.note(_new_finalized(status=result.status._value_))
         try:
             stage.sink.finalize(result)
         except Exception as error:  # noqa: BLE001 - a host's bug must not take the answer away
@@ -140,7 +142,7 @@ class EndTurn:
         _note_end(result, settle, stage, raised=raised)
         if perform is None:
             return
-        closing = Closing(
+        closing = _new_closing(
             turn_id=stage.turn_id,
             epoch=perform.epoch,
             server=stage.request.server,
@@ -178,7 +180,7 @@ def _note_end(result: TurnResult, settle: Settle, stage: Stage, *, raised: bool)
             )
         )
     stage.recorder.note(
-        TurnEnded(
+        _new_turn_ended(
             status=result.status._value_,
             responses=len(result.persona_responses),
             delivered_by_tool=result.delivered_by_tool,

@@ -25,7 +25,7 @@ from turnkeeper.domain.admission import (
 )
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.finish import Nothing
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.outcome import TurnStatus
 from turnkeeper.domain.owner import Owner, Route
 from turnkeeper.domain.plan import FallbackEntry, Plan, ServerRoute
@@ -80,6 +80,10 @@ class _Draft:
     tools_off: tuple[str, ...] = ()
     asks_server: bool = False
     refusal: Refused | None = None
+
+
+_new_admission_check, _new_draft = maker(AdmissionCheck), maker(_Draft)
+_new_opening, _new_planned = maker(Opening), maker(Planned)
 
 
 class PlanTurn:
@@ -147,7 +151,7 @@ class PlanTurn:
             content_filter, tools_off = server.content_filter, server.tools_off
         if self._transformers:
             plan = self.transformed(plan, request)
-        return Planned(
+        return _new_planned(
             plan=plan,
             opened=opened,
             resting=plan.resting(opened.resting),
@@ -198,7 +202,7 @@ class PlanTurn:
         asks = limits_turns(settings) and not own_keys
         admission = admission_check(request, settings, turn_id) if asks else None
         owners = (server, Owner.user(request.user_id)) if request.user_id else (server,)
-        return _Draft(
+        return _new_draft(
             plan=self._server_plan(request, settings, self.override(request)),
             opening=self._opening(request, turn_id, server, owners, admission),
             content_filter=settings.content_filter,
@@ -228,7 +232,7 @@ class PlanTurn:
         owners: tuple[Owner, ...],
         admission: AdmissionCheck | None,
     ) -> Opening:
-        return Opening(
+        return _new_opening(
             turn_id=turn_id,
             turn_key=request.turn_key,
             server=server,
@@ -250,7 +254,7 @@ def admission_check(request: TurnRequest, server: ServerSettings, turn_id: str) 
         user_id=request.user_id or user_id,
         channel_id=request.channel_id,
     )
-    return AdmissionCheck(
+    return _new_admission_check(
         server_id=request.user_id or request.server_id if occasion.is_dm else request.server_id,
         trigger_key=request.trigger_key or turn_id,
         holder=turn_id,

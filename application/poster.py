@@ -12,8 +12,11 @@ from turnkeeper.application.stage import Stage
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageStuck, MessageTakenBack
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.outcome import Delivery, Origin
 from turnkeeper.domain.redact import redact
+
+_new_fates, _new_intent, _new_message_posted = maker(Fates), maker(Intent), maker(MessagePosted)
 
 
 def content_hash(text: str) -> str:
@@ -69,10 +72,10 @@ class Poster:
         nonce = intent.intent_id
         with _POSTING:
             delivery = stage.sink.post(text, target=stage.target, origin=origin, nonce=nonce)
-        self._keep(Fates(posted=((nonce, delivery),)))
+        self._keep(_new_fates(posted=((nonce, delivery),)))
         self._has_posted = True
         stage.recorder.note(
-            MessagePosted(
+            _new_message_posted(
                 invocation_no=invocation_no,
                 message_id=delivery.message_id,
                 origin=origin._value_,  # `value` is slow
@@ -138,7 +141,7 @@ class Poster:
     def _intent(self, text: str, origin: Origin, invocation_no: int) -> Intent:
         stage, target = self._stage, self._stage.target
         stripped = text.strip()  # as destinations show it
-        return Intent(
+        return _new_intent(
             intent_id=urandom(13).hex()[:25],  # as long as Discord takes a nonce
             turn_id=stage.turn_id,
             epoch=self._epoch,

@@ -5,8 +5,11 @@ from threading import Lock
 
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.events import Entry, Event
+from turnkeeper.domain.frozen import maker
 
 Listener = Callable[[Entry], None]
+
+_new_entry = maker(Entry)
 
 
 class Recorder:
@@ -26,7 +29,7 @@ class Recorder:
         """Add an event."""
         at_s = self._monotonic() - self._began_s
         with self._lock:
-            entry = Entry(self.turn_id, len(self._entries), at_s, event)
+            entry = _new_entry(self.turn_id, len(self._entries), at_s, event)
             self._entries.append(entry)
         for listener in self._listeners:
             listener(entry)

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from turnkeeper.domain.admission import Refused, Reservation
 from turnkeeper.domain.answers import Signal
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     Answered,
@@ -98,6 +98,9 @@ class Finish:
     refusal: Refused | None = None
 
 
+_new_finish = maker(Finish)
+
+
 @frozen
 class Tried:
     """What a turn has come to when nothing more is tried.
@@ -133,7 +136,7 @@ def finish(tried: Tried) -> Finish:
     last = tried.outcomes[-1] if tried.outcomes else None
     status = _status(tried, last)
     winner = tried.plan.attempts[last.ran.attempt_no] if isinstance(last, Answered) else None
-    return Finish(
+    return _new_finish(
         status=status,
         last_ran=last,
         winner=winner,

@@ -10,8 +10,17 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from functools import partial
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NoReturn,
+    ParamSpec,
+    TypeVar,
+    dataclass_transform,
+    overload,
+)
 
 if TYPE_CHECKING:
     from dataclasses import replace as replace
@@ -28,6 +37,24 @@ else:
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def maker(kind: Callable[P, T]) -> Callable[P, T]:
+    """What makes a class's values in half the time, for those that every turn makes.
+
+    Python gathers the arguments of a class in a dict and takes them out again; a function takes
+    them as they are. This one stands before the class until it has made its first value.
+    """
+    made: Any = partial(kind)
+    made.__setstate__((_first_made, (made, kind), {}, None))
+    return made  # type: ignore[no-any-return]
+
+
+def _first_made(made: Any, kind: Any, /, *values: Any, **named: Any) -> Any:
+    value = kind(*values, **named)
+    made.__setstate__((kind.__new__, (kind,), {}, None))
+    return value
 
 
 @overload

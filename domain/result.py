@@ -1,6 +1,7 @@
 """The result of a turn, from how it finished."""
 
 from turnkeeper.domain.finish import SAID_SOMETHING, Finish
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.outcome import (
     Answered,
     Empty,
@@ -20,6 +21,7 @@ from turnkeeper.domain.turn import (
     TurnResult,
 )
 
+_new_persona_response, _new_turn_result = maker(PersonaResponse), maker(TurnResult)
 _WITHOUT_ANSWER = (TurnStatus.ERROR, TurnStatus.TIMEOUT)
 
 
@@ -37,7 +39,7 @@ def result_of(
             refusal=finish.refusal,
         )
     ran = last.ran
-    return TurnResult(
+    return _new_turn_result(
         status=finish.status,
         turn_id=turn_id,
         stream_results=ran.stream_results,
@@ -86,7 +88,7 @@ def _responses(
         return ()
     persona = request.impersonated or request.persona
     return (
-        PersonaResponse(
+        _new_persona_response(
             text=text,
             persona_name=persona.name,
             persona_id=persona.id,

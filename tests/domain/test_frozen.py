@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.domain.frozen import frozen, keep, replace
+from turnkeeper.domain.frozen import frozen, keep, maker, replace
 
 
 @frozen
@@ -153,6 +153,38 @@ def test_it_is_copied_and_pickled(again: Any) -> None:
     apple = Apple(weight_g=1, notes=["sweet"])
     assert again(apple) == apple
     assert again(apple).notes == ["sweet"]
+
+
+def test_a_maker_makes_what_the_class_makes() -> None:
+    apple, pair, nothing = maker(Apple), maker(Pair), maker(Nothing)
+
+    for _ in range(3):  # before its first value, and after
+        assert apple(weight_g=3, spots=(1,)) == Apple(weight_g=3, spots=(1,))
+        assert apple(weight_g=3).notes is not apple(weight_g=3).notes
+        assert pair(1) == Pair(1) == Pair(1, 2)
+        assert type(nothing()) is Nothing
+
+
+def test_a_maker_checks_and_refuses_as_the_class_does() -> None:
+    apple, positive = maker(Apple), maker(Positive)
+
+    for _ in range(3):
+        with pytest.raises(TypeError, match=r"weight_g"):
+            apple()  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"colour"):
+            apple(weight_g=1, colour="red")  # type: ignore[call-arg]
+        with pytest.raises(ValueError, match=r"-1"):
+            positive(number=-1)
+        assert positive(number=1) == Positive(number=1)
+        assert apple(weight_g=1) == Apple(weight_g=1)
+
+
+def test_once_it_has_made_a_value_a_maker_passes_the_class_by() -> None:
+    apple: Any = maker(Apple)
+
+    apple(weight_g=1)
+
+    assert apple.func is Apple.__new__
 
 
 def test_what_it_is_called_with_is_told_as_by_a_dataclass() -> None:

@@ -42,6 +42,8 @@ from turnkeeper.domain.watch import Progress
 
 _CUT = Finished(reason=FinishReason.STOP, raw=("cut here",))
 """The end of an answer that is not listened to any further."""
+_WITH_TEXT = (FinishReason.STOP, FinishReason.LENGTH)
+_MAY_ASK = (FinishReason.TOOL_CALLS, FinishReason.LENGTH, FinishReason.STOP)
 _PROGRESS = frozenset({TextDelta, ReasoningDelta, ToolCallDelta})
 DETAILS = "[Scene Metadata]"
 """What stands before the details in the reply's text; people do not see them."""
@@ -221,28 +223,15 @@ class ToolLoop:
 
     def _outcome(self, heard: Heard, before: tuple[ToolAnswer, ...]) -> Outcome:
         end = heard.end
-        if isinstance(end, Finished) and end.reason in (FinishReason.STOP, FinishReason.LENGTH):
-            self._delivery.finish()
-        else:
+        if not isinstance(end, Finished) or end.reason not in _WITH_TEXT:
             self._delivery.drop()
-        match end:
-            case Finished(reason=FinishReason.CONTENT_FILTER) as finished:
-                return self._failed(_blocked(finished))
-            case Finished(reason=FinishReason.TOOL_CALLS):
-                return self._failed(_unoffered(heard))
-            case Finished(reason=reason) if not self._says_now:
-                if self._is_settled(before, reason):
-                    self._keep(heard, TurnStatus.COMPLETED)
-                    return self._answered()
-                self._keep(heard, TurnStatus.EMPTY_RESPONSE)
-                return Empty(ran=self._ran(tuple(self._results), ""), finish=reason)
-            case Finished():
-                self._keep(heard, TurnStatus.COMPLETED)
-                return self._answered()
-            case StreamFailed(failure=failure):
-                return self._failed(failure)
-            case None:
-                return self._failed(NO_TERMINAL)
+            return self._failed(_failure_of(end, heard))
+        self._delivery.finish()
+        if self._says_now or self._is_settled(before, end.reason):
+            self._keep(heard, TurnStatus.COMPLETED)
+            return self._answered()
+        self._keep(heard, TurnStatus.EMPTY_RESPONSE)
+        return Empty(ran=self._ran(tuple(self._results), ""), finish=end.reason)
 
     def _is_settled(self, before: tuple[ToolAnswer, ...], reason: FinishReason) -> bool:
         """Whether nothing more needs to be said: people have their answer already."""
@@ -338,7 +327,7 @@ def _nothing() -> None:
 
 
 def _asks_for_tools(heard: Heard) -> bool:
-    return heard.finish in (FinishReason.TOOL_CALLS, FinishReason.LENGTH, FinishReason.STOP)
+    return bool(heard.asked_for) and heard.finish in _MAY_ASK
 
 
 def _need_nothing(answers: tuple[ToolAnswer, ...]) -> bool:
@@ -361,6 +350,19 @@ def _usage_of(heard: list[Heard]) -> Usage | None:
         if one.usage is not None:
             total = one.usage if total is None else total.plus(one.usage)
     return total
+
+
+def _failure_of(end: Finished | StreamFailed | None, heard: Heard) -> Failure:
+    """Why a provider call without a text to its end gave nothing."""
+    match end:
+        case StreamFailed(failure=failure):
+            return failure
+        case Finished(reason=FinishReason.TOOL_CALLS):
+            return _unoffered(heard)
+        case Finished() as finished:
+            return _blocked(finished)
+        case None:
+            return NO_TERMINAL
 
 
 def _blocked(finished: Finished) -> Failure:

@@ -280,3 +280,14 @@ class TestCallsOfTheSystem:
             assert sock.changes == 1
             timed.limit_each(500.0)
             assert sock.changes == 2
+
+    def test_tls_inside_of_tls_is_timed_by_python(self) -> None:
+        class Inner:
+            def __init__(self, outer: socket.socket) -> None:
+                self.socket, self.recv, self.send = outer, outer.recv, outer.send
+
+        with socket.socket() as outer:
+            timed = TimedSocket(Inner(outer))  # type: ignore[arg-type]
+            timed.limit_each(50.0)
+
+            assert (timed.plain, outer.gettimeout()) == (outer, 50.0)

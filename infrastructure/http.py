@@ -107,12 +107,19 @@ class HttpClient:
         )
         forget_stop = stop.on_stop(wire.cut)
         try:
-            exchange = exchanged(verb, prepared.route, head, request.body, wire)
+            connection, reply = exchanged(verb, prepared.route, head, request.body, wire)
         except BaseException as error:
             forget_stop()
             raise_http_error(error, prepared.host, wire)
             raise
-        return HttpStream(exchange, host=prepared.host, wire=wire, forget_stop=forget_stop)
+        return HttpStream(
+            reply,
+            connection,
+            resting=prepared.route.pool.resting,
+            host=prepared.host,
+            wire=wire,
+            forget_stop=forget_stop,
+        )
 
     def get_json(
         self, request: HttpRequest, *, stop: Stop, limit_bytes: int, timeout_s: float

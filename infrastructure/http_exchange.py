@@ -11,43 +11,17 @@ from turnkeeper.infrastructure.http_adapter import Route
 from turnkeeper.infrastructure.http_head import Head, head_from
 from turnkeeper.infrastructure.timed_socket import TimedSocket
 from turnkeeper.infrastructure.wire import WIRE, Wire
-from turnkeeper.infrastructure.wired_connections import Resting, WiredConnection
+from turnkeeper.infrastructure.wired_connections import WiredConnection
 
 _SMALL_BODY_BYTES = 65_536
 # The other side may have replied, and then closed without reading all.
 _MAY_HAVE_REPLIED = frozenset({errno.EPIPE, errno.ECONNRESET})
 
 
-class Exchange:
-    """A reply whose head is there. Used by one thread.
-
-    Attributes:
-        head: The head.
-        source: Its body, as it was sent.
-    """
-
-    def __init__(self, head: Head, connection: WiredConnection, resting: Resting) -> None:
-        self.head = head
-        self.source = connection.source
-        self._connection = connection
-        self._resting = resting
-
-    def release(self, *, is_complete: bool) -> bool:
-        """Give the connection back, and say whether it can be used again.
-
-        Args:
-            is_complete: Whether the body was read to its end.
-        """
-        is_kept = is_complete and not self.head.is_last and self.source.is_empty
-        if is_kept:
-            self._resting.put(self._connection)
-        else:
-            self._connection.close()
-        return is_kept
-
-
-def exchanged(verb: str, route: Route, head: bytes, body: bytes, wire: Wire) -> Exchange:
-    """Send a request and return its reply once its head is there.
+def exchanged(
+    verb: str, route: Route, head: bytes, body: bytes, wire: Wire
+) -> tuple[WiredConnection, Head]:
+    """Send a request, and return the head of its reply and the connection that the rest comes on.
 
     Args:
         verb: As in its first line.
@@ -73,7 +47,7 @@ def exchanged(verb: str, route: Route, head: bytes, body: bytes, wire: Wire) -> 
     except BaseException:
         connection.close()
         raise
-    return Exchange(reply, connection, route.pool.resting)
+    return connection, reply
 
 
 def _connect(connection: WiredConnection, route: Route, wire: Wire) -> None:

@@ -7,8 +7,9 @@ from typing import Self
 
 from turnkeeper.infrastructure.http_body import body_pieces
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, raise_http_error
-from turnkeeper.infrastructure.http_exchange import Exchange
+from turnkeeper.infrastructure.http_head import Head
 from turnkeeper.infrastructure.wire import Wire
+from turnkeeper.infrastructure.wired_connections import Resting, WiredConnection
 
 _MOST_DRAINED_BYTES = 262_144
 
@@ -25,11 +26,20 @@ class HttpStream:
     """
 
     def __init__(
-        self, exchange: Exchange, *, host: str, wire: Wire, forget_stop: Callable[[], object]
+        self,
+        head: Head,
+        connection: WiredConnection,
+        *,
+        resting: Resting,
+        host: str,
+        wire: Wire,
+        forget_stop: Callable[[], object],
     ) -> None:
-        self.status = exchange.head.status
-        self.headers: Mapping[str, str] = exchange.head.headers
-        self._exchange = exchange
+        self.status = head.status
+        self.headers: Mapping[str, str] = head.headers
+        self._head = head
+        self._connection = connection
+        self._resting = resting
         self._host = host
         self._wire = wire
         self._forget_stop = forget_stop
@@ -109,7 +119,7 @@ class HttpStream:
     def _read(self) -> Generator[bytes, None, None]:
         wire = self._wire
         try:
-            for piece in body_pieces(self._exchange.head, self._exchange.source):
+            for piece in body_pieces(self._head, self._connection.source):
                 if wire.is_cut:
                     wire.check()
                 yield piece
@@ -125,7 +135,7 @@ class HttpStream:
         left_s = timeout_s
         while limit_bytes > 0:
             if self._is_open:  # else another call may use the connection already
-                self._exchange.source.limit_next(left_s)
+                self._connection.source.limit_next(left_s)
             piece = next(self._pieces, None)
             if piece is None:
                 return
@@ -139,5 +149,9 @@ class HttpStream:
         self._is_open = False
         self._forget_stop()
         self._wire.let_go()
-        is_whole = self._is_complete and not self._wire.is_cut
-        self._is_kept = self._exchange.release(is_complete=is_whole)
+        is_whole = self._is_complete and self._connection.source.is_empty
+        self._is_kept = is_whole and not (self._head.is_last or self._wire.is_cut)
+        if self._is_kept:
+            self._resting.put(self._connection)
+        else:
+            self._connection.close()

@@ -51,7 +51,8 @@ class TimedSocket:
         # A TLS socket's recv does nothing but call read.
         self.recv = sock.read if isinstance(sock, ssl.SSLSocket) else sock.recv
         self._send = sock.send
-        self._system_keeps_time = system_keeps_time
+        # TLS inside of TLS loses what it was to send if a signal breaks it off.
+        self._system_keeps_time = system_keeps_time and self.plain is sock
         self._each_s = _UNKNOWN_S
         self._system_s = _UNKNOWN_S
 

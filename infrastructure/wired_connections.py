@@ -107,11 +107,13 @@ class Resting:
         if self._is_closed:
             raise ConnectionError("the client was closed")
         while self._connections:
-            with suppress(IndexError):  # another thread took the last one
+            try:
                 connection = self._connections.pop()
-                if connection.is_usable(idle_limit_s):
-                    return connection
-                connection.close()
+            except IndexError:  # another thread took the last one
+                break
+            if connection.is_usable(idle_limit_s):
+                return connection
+            connection.close()
         return None
 
     def put(self, connection: WiredConnection) -> None:

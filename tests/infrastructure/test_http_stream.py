@@ -2,6 +2,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from threading import Event
+from time import sleep
 
 import pytest
 from raw_server import (
@@ -292,6 +293,41 @@ class TestFinish:
                 list(stream.chunks())
                 assert body_of(client, server.url) == b"a"
                 assert stream.finish(grace_s=0.0)
+
+            assert server.connections == 1
+
+    def test_one_that_is_over_limits_no_other_call(self, client: HttpClient) -> None:
+        def talk(peer: Peer) -> None:
+            peer.receive()
+            peer.send(reply(b"a"))
+            peer.receive()
+            peer.send(CHUNKED)
+            sleep(0.2)
+            peer.send(chunk(b"b"), chunk(b""))
+
+        with serving(talk) as server, opened(client, server.url) as first:
+            list(first.chunks())
+            with opened(client, server.url) as second:
+                assert first.finish(grace_s=0.01)
+                assert list(second.chunks()) == [b"b"]
+
+            assert server.connections == 1
+
+    def test_the_time_for_its_rest_ends_with_it(self, client: HttpClient) -> None:
+        def talk(peer: Peer) -> None:
+            peer.receive()
+            peer.send(CHUNKED, chunk(b"a"))
+            sleep(0.05)
+            peer.send(chunk(b""))
+            peer.receive()
+            sleep(0.4)
+            peer.send(reply(b"b"))
+
+        with serving(talk) as server:
+            with opened(client, server.url) as stream:
+                next(stream.chunks())
+                assert stream.finish(grace_s=0.3)
+            assert body_of(client, server.url) == b"b"
 
             assert server.connections == 1
 

@@ -6,7 +6,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Thread, Timer
 
@@ -137,6 +137,14 @@ class TestReads:
         assert pair.source.read1() == b""
         cut.join()
 
+    def test_the_handler_of_a_signal_may_shut_it_down(self, pair: Pair) -> None:
+        def cut(*_: object) -> None:
+            socket.socket.shutdown(pair.timed.plain, socket.SHUT_RDWR)
+
+        pair.timed.limit_each(LONG_S)
+        with alarms(after_s=0.02, every_s=0.0, handler=cut):
+            assert pair.source.read1() == b""
+
     def test_signals_do_not_end_it_early(self, pair: Pair) -> None:
         with alarms(after_s=0.02, every_s=0.0):
             pair.timed.limit_each(0.2)
@@ -157,11 +165,18 @@ class TestReads:
 class alarms:
     """Signals that this process gets for the time of a block."""
 
-    def __init__(self, *, after_s: float, every_s: float) -> None:
+    def __init__(
+        self,
+        *,
+        after_s: float,
+        every_s: float,
+        handler: Callable[..., None] = lambda *_: None,
+    ) -> None:
         self._times = (after_s, every_s)
+        self._handler = handler
 
     def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGALRM, lambda *_: None)
+        self._before = signal.signal(signal.SIGALRM, self._handler)
         signal.setitimer(signal.ITIMER_REAL, *self._times)
 
     def __exit__(self, *_: object) -> None:
@@ -280,3 +295,14 @@ class TestCallsOfTheSystem:
             assert sock.changes == 1
             timed.limit_each(500.0)
             assert sock.changes == 2
+
+    def test_tls_inside_of_tls_is_timed_by_python(self) -> None:
+        class Inner:
+            def __init__(self, outer: socket.socket) -> None:
+                self.socket, self.recv, self.send = outer, outer.recv, outer.send
+
+        with socket.socket() as outer:
+            timed = TimedSocket(Inner(outer))  # type: ignore[arg-type]
+            timed.limit_each(50.0)
+
+            assert (timed.plain, outer.gettimeout()) == (outer, 50.0)

@@ -6,6 +6,8 @@ from turnkeeper.domain.settings import PersonalSettings, ServerSettings
 
 MAX_KNOWN = 10_000
 
+_SERVER = OwnerKind.SERVER
+
 _Known = dict[str, ServerSettings] | dict[str, PersonalSettings]
 """By the owner's id."""
 
@@ -56,7 +58,7 @@ class KnownSettings:
         self._of_kind(owner).pop(owner.id, None)
 
     def _of_kind(self, owner: Owner) -> _Known:
-        return self._servers if owner.kind is OwnerKind.SERVER else self._users
+        return self._servers if owner.kind is _SERVER else self._users
 
     def _make_room(self) -> None:
         if len(self._servers) + len(self._users) >= self._max_known:

@@ -52,6 +52,7 @@ class Nothing:
 
 
 Settle = Commit | Release | Nothing
+NOTHING = Nothing()
 
 
 @frozen
@@ -94,7 +95,7 @@ class Finish:
     failures: tuple[AttemptFailure, ...] = ()
     notice: FallbackNotice | None = None
     say: Say = Say.NOBODY
-    settle: Settle = Nothing()
+    settle: Settle = NOTHING
     refusal: Refused | None = None
 
 
@@ -229,7 +230,7 @@ def _say(status: TurnStatus, audience: Audience) -> Say:
 def _settle(tried: Tried, last: Outcome | None) -> Settle:
     """Committed only if an invocation that the server paid gave a persona response."""
     if tried.reservation is None:
-        return Nothing()
+        return NOTHING
     if (
         isinstance(last, SAID_SOMETHING)
         and last.ran.reply_text

@@ -25,6 +25,8 @@ from turnkeeper.infrastructure.providers.openai_tool_calls import ToolCalls
 from turnkeeper.infrastructure.providers.openai_usage import usage_of
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
+_NOBODY = ServingProvider()
+
 
 class OpenAIAnswer:
     """One answer. Chunks go in, events are taken out, and `end` says how it ended.
@@ -49,7 +51,7 @@ class OpenAIAnswer:
         self._calls: ToolCalls | None = None
         self._details: ReasoningDetails | None = None
         self._usage: Usage | None = None
-        self._serving = ServingProvider()
+        self._serving = _NOBODY
         self._model: object = None  # as the last chunk named it
 
     def read(self, chunk: dict[str, Any], event: str = "message") -> None:
@@ -156,16 +158,13 @@ class OpenAIAnswer:
         return events
 
     def _read_serving(self, chunk: dict[str, Any]) -> None:
-        model, provider = chunk.get("model"), chunk.get("provider")
-        self._model = model
-        if not model or (model == self._serving.model and not provider):
+        before, self._model = self._serving, chunk.get("model")
+        if not self._model:
             return
-        serving = ServingProvider(
-            provider=_name(provider) or self._serving.provider, model=_name(model)
-        )
-        if serving != self._serving:
-            self._serving = serving
-            self._add(serving)
+        model, provider = _name(self._model), _name(chunk.get("provider")) or before.provider
+        if model != before.model or provider != before.provider:
+            self._serving = ServingProvider(provider=provider, model=model)
+            self._add(self._serving)
 
     def _read_choices(self, choices: object) -> None:
         if isinstance(choices, list):

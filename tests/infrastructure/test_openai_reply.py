@@ -267,7 +267,73 @@ def test_nothing_is_read_behind_the_last_word() -> None:
     ]
 
 
+@pytest.mark.parametrize("mark", ["[DONE]", " [DONE] ", "[DONE]\nid: 1"])
+def test_the_end_mark_is_known_however_it_is_written(mark: str) -> None:
+    assert finished(text("a") + f"data: {mark}\n\n" + text("b") + end("length")) == Finished(
+        reason=FinishReason.STOP, confirmed=False
+    )
+
+
+def test_broken_utf8_in_a_text_is_replaced() -> None:
+    reply = OpenAIReply(SPEAKER)
+    broken = b'data: {"choices":[{"index":0,"delta":{"content":"a\xff"}}]}\n\n'
+
+    assert reply.feed(broken + broken) == [TextDelta("a\ufffda\ufffd")]
+
+
 ERROR = {"message": "Oh", "code": 503}
+
+
+class ReadInFull(OpenAIReply):
+    """Takes no chunk for a plain one."""
+
+    def takes(self, chunk: dict[str, Any]) -> bool:
+        return False
+
+
+PLAIN = st.sampled_from(({"content": "a"}, {"content": "bc "}, {"role": "assistant"}, {}))
+DELTAS = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.just("assistant"),
+        "content": st.sampled_from(("a", "bc ", "", None, 7, ["d"])),
+        "reasoning": st.sampled_from(("hm", None)),
+        "refusal": st.sampled_from(("no", None)),
+        "tool_calls": st.sampled_from(([], [{"index": 0, "id": "c", "function": {"name": "f"}}])),
+    },
+)
+CHOICES = st.fixed_dictionaries(
+    {},
+    optional={
+        "index": st.sampled_from((0, 0, None, 1)),
+        "delta": st.one_of(PLAIN, PLAIN, PLAIN, DELTAS, st.sampled_from((None, "x"))),
+        "message": PLAIN,
+        "finish_reason": st.sampled_from((None, None, "stop", "length", "error", "", 3)),
+        "native_finish_reason": st.sampled_from((None, "MAX_TOKENS", "stop", 3)),
+    },
+)
+CHUNKS = st.fixed_dictionaries(
+    {"choices": st.one_of(CHOICES.map(lambda one: [one]), st.lists(CHOICES, max_size=2))},
+    optional={
+        "model": st.sampled_from(("m", "n", None, 7)),
+        "usage": st.sampled_from((None, {"prompt_tokens": 3})),
+        "error": st.sampled_from((None, None, "", ERROR)),
+    },
+)
+
+
+@given(st.lists(CHUNKS, max_size=8), st.booleans())
+def test_a_plain_chunk_means_what_it_means_to_those_who_read_in_full(
+    chunks: list[dict[str, Any]], is_burst: bool
+) -> None:
+    events = [event(chunk).encode() for chunk in chunks]
+    pieces = [b"".join(events)] if is_burst else events
+
+    def heard(reply: OpenAIReply) -> list[list[StreamEvent]]:
+        told = [reply.feed(piece) for piece in pieces if not reply.is_over]
+        return [*told, reply.end()]
+
+    assert heard(OpenAIReply(SPEAKER)) == heard(ReadInFull(SPEAKER))
 
 
 @pytest.mark.parametrize(
@@ -298,6 +364,13 @@ def test_an_error_behind_the_finish_wins_too() -> None:
 
 def test_an_error_that_is_only_a_text_is_one() -> None:
     assert failure_of(event({"error": "boom"})).message == "boom"
+
+
+def test_counts_that_come_with_text_are_kept() -> None:
+    choices = [{"index": 0, "delta": {"content": "b"}}]
+    counted = event({"choices": choices, "usage": {"prompt_tokens": 3}})
+
+    assert events_of(text("a"), counted, end())[2] == Usage(input_tokens=3)
 
 
 def test_counts_that_come_with_an_error_are_kept() -> None:

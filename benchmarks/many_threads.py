@@ -48,13 +48,13 @@ def row(who: str, threads: int, url: str) -> dict[str, float]:
         tempfile.TemporaryDirectory() as folder,
         closing(_way(who, threads, f"{url}/v1", Path(folder))) as way,
     ):
-        way.turn()
+        said = way.turn()
         first_kib = resident_kib()
         _warm_up(way.turn, threads * (TURNS + 2), url)
         before_kib = resident_kib()
         told(url, "/late")
         cpu_s = time.process_time()
-        ended = Paced(way.turn, threads)
+        ended = Paced(way.turn, threads, says=said)
         most_kib = ended.wait()
         cpu_s = time.process_time() - cpu_s
         wall = told(url, "/late")
@@ -71,12 +71,17 @@ def row(who: str, threads: int, url: str) -> dict[str, float]:
 class Paced:
     """Threads that begin one by one, and what they ended within the window.
 
+    Args:
+        says: What each turn is to return.
+
     Attributes:
         turns: How many ended, those outside of the window with them.
     """
 
-    def __init__(self, turn: Callable[[], object], threads: int) -> None:
+    def __init__(self, turn: Callable[[], object], threads: int, *, says: object) -> None:
         self._turn = turn
+        self._says = says
+        self._other: list[object] = []
         self._began_s = time.perf_counter() + LOOK_S
         self._until_s = self._began_s + (1 + TURNS) * IDEAL_S
         self._ended: list[tuple[float, float]] = []  # how long one took, and when it ended
@@ -88,12 +93,18 @@ class Paced:
             thread.start()
 
     def wait(self) -> float:
-        """Wait for all threads; the most KiB that the process held meanwhile."""
+        """Wait for all threads; the most KiB that the process held meanwhile.
+
+        Raises:
+            RuntimeError: A turn said something else than it was to say.
+        """
         most_kib = 0.0
         for thread in self._threads:
             while thread.is_alive():
                 thread.join(LOOK_S)
                 most_kib = max(most_kib, resident_kib())
+        if self._other:
+            raise RuntimeError(f"{len(self._other)} turns failed; one said {self._other[0]!r}")
         return most_kib
 
     @property
@@ -112,9 +123,11 @@ class Paced:
     def _run(self, at_s: float) -> None:
         time.sleep(max(0.0, at_s - time.perf_counter()))
         while (began_s := time.perf_counter()) < self._until_s:
-            self._turn()
+            said = self._turn()
             at_s = time.perf_counter()
             self._ended.append((at_s - began_s, at_s))
+            if said != self._says:
+                self._other.append(said)
 
 
 def figures(taken: list[float], threads: int) -> dict[str, float]:

@@ -86,17 +86,27 @@ FILES: Mapping[str, Shown] = {
             ("added_p99_ms", "p99 + ms", "{:,.1f}"),
             ("cpu_ms_a_turn", "CPU ms a turn", "{:.2f}"),
             ("grown_kib_a_thread", "KiB a thread", "{:,.0f}"),
+            ("kept_kib_a_turn", "KiB a past turn", "{:,.1f}"),
+            ("most_mb", "MB at most", "{:,.0f}"),
+            ("wall_p99_ms", "wall late, p99 ms", "{:,.1f}"),
         ),
-        note="The memory holds what the memory store keeps of four turns a thread.",
+        note="Threads begin over the length of a turn; what ends in the five lengths after that"
+        " counts, and ideal is that nothing is late. The memory of a thread is what grows while"
+        " turns run, once the memory store holds as many past turns as follow; what a past turn"
+        " keeps stands beside it. The wall's own lateness is in all rows.",
     ),
     "processes": Shown(
-        title="The same on several processes with one database, 32 threads each",
+        title="The same on several processes with one database, 64 threads each",
         columns=(
             ("turns_per_s", "turns/s", "{:,.1f}"),
             ("of_ideal", "of ideal", "{:.2f}"),
             ("added_p50_ms", "p50 + ms", "{:,.1f}"),
             ("added_p99_ms", "p99 + ms", "{:,.1f}"),
+            ("cpu_ms_a_turn", "CPU ms a turn", "{:.2f}"),
+            ("cores", "cores busy", "{:.2f}"),
+            ("wall_p99_ms", "wall late, p99 ms", "{:,.1f}"),
         ),
+        note="The wall and the database run on the same cores, and are not in the CPU.",
     ),
     "connections": Shown(
         title="New connections, counted by the server, once warm",

@@ -50,11 +50,11 @@ def row(url: str, folder: Path, database_url: str, threads: int) -> dict[str, An
             serialize_channels=False,
         )
     ) as ours:
-        ours.turn()
+        said = ours.turn()
         print("ready", flush=True)
         sys.stdin.readline()
         cpu_s, whole_s = time.process_time(), time.perf_counter()
-        paced = Paced(ours.turn, threads)
+        paced = Paced(ours.turn, threads, says=said)
         paced.wait()
         cpu_s, whole_s = time.process_time() - cpu_s, time.perf_counter() - whole_s
     return {"taken": paced.taken(), "turns": paced.turns, "cpu_s": cpu_s, "whole_s": whole_s}

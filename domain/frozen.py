@@ -2,8 +2,9 @@
 
 It makes what ``@dataclass(frozen=True, slots=True)`` makes, and in less time: that one sets each
 field by a call, and compiles six functions for every class. Here an instance is filled while it is
-of an open twin class with the same slots, and then becomes one of its own; what this takes is
-compiled when a class is first used.
+of an open twin class with the same slots, and then becomes one of its own. What this takes is
+compiled, and the class is looked at as a dataclass, when it is first used: a process uses few of
+the classes that it imports.
 """
 
 import dataclasses
@@ -49,21 +50,50 @@ def frozen(
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if kind.__bases__ != (object,):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
-    if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
+    body: dict[str, Any] = dict(vars(kind))
+    if own := {"__new__", "__init__", "__eq__", "__hash__"} & body.keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
-    if odd := [one.name for one in fields(made) if not one.init or one.hash is not None]:
+    names = tuple(body.get("__annotations__", ()))
+    given = {name: body.pop(name) for name in names if name in body}
+    if odd := [name for name, one in given.items() if _is_odd(one)]:
         raise TypeError(
             f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
         )
-    made.__dataclass_params__.frozen = True
-    made.__new__ = staticmethod(_first)
-    made.__setattr__, made.__delattr__ = _refuse, _refuse
-    made.__reduce__, made.__replace__ = _reduced, replace
-    made.__signature__ = _Called()
-    if made.__repr__ is object.__repr__:
-        made.__repr__ = _shown
+    if odd := [name for name, one in body.items() if isinstance(one, Field)]:
+        raise TypeError(f"{kind.__qualname__}.{odd[0]} is a field, and has no annotation")
+    del body["__dict__"], body["__weakref__"]
+    told = {name: _Told(name, given, kw_only) for name in _TOLD}
+    body = {"__repr__": _shown, **body, **_OF_ALL, **told, "__slots__": names}
+    made: Any = type(kind.__name__, (), body)
+    made.__qualname__ = kind.__qualname__
     return made  # type: ignore[no-any-return]
+
+
+def _is_odd(given: object) -> bool:
+    return isinstance(given, Field) and (not given.init or given.hash is not None)
+
+
+_TOLD = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+
+
+class _Told:
+    """What a class of values says of itself as a dataclass; made when somebody asks for it."""
+
+    def __init__(self, name: str, given: dict[str, Any], kw_only: bool) -> None:
+        self._name = name
+        self._given = given
+        self._kw_only = kw_only
+
+    def __get__(self, _value: object, kind: Any) -> Any:
+        body = {"__annotations__": kind.__annotations__, "__module__": kind.__module__}
+        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **self._given})
+        dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(plain)
+        if [one.name for one in fields(plain)] != [*kind.__slots__]:
+            raise TypeError(f"{kind.__qualname__} annotates what is no field")
+        plain.__dataclass_params__.frozen = True
+        for name in _TOLD:
+            setattr(kind, name, getattr(plain, name))
+        return getattr(plain, self._name)
 
 
 class _Called:
@@ -202,3 +232,14 @@ def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
 
 def _check_of(kind: Any) -> str:
     return "_self.__post_init__()" if hasattr(kind, "__post_init__") else "pass"
+
+
+_OF_ALL: dict[str, Any] = {
+    "__new__": staticmethod(_first),
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+    "__reduce__": _reduced,
+    "__replace__": replace,
+    "__signature__": _Called(),
+}
+"""What every class of values begins with."""

@@ -3,9 +3,10 @@
 import copy
 import dataclasses
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -166,8 +167,13 @@ def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> N
     class Hashed:
         weight_g: int = field(hash=False)
 
+    class Loose:
+        weight_g = field(default=1)
+
     with pytest.raises(TypeError, match="Own has its own __eq__"):
         frozen(Own)
+    with pytest.raises(TypeError, match=r"Loose.weight_g is a field, and has no annotation"):
+        frozen(Loose)
     for odd in (Made, Hashed):
         with pytest.raises(TypeError, match=f"{odd.__name__}.weight_g: all fields are given"):
             frozen(odd)
@@ -179,3 +185,36 @@ def test_a_parent_is_refused_where_the_class_is_declared() -> None:
         @frozen
         class Pippin(Apple):
             """A kind of apple."""
+
+
+def test_what_is_no_field_is_refused_where_the_class_is_first_used() -> None:
+    @frozen
+    class Crate:
+        apples: int
+        largest: ClassVar[int] = 7
+
+    with pytest.raises(TypeError, match="Crate annotates what is no field"):
+        Crate(apples=1)
+
+
+def test_a_default_that_all_would_share_is_refused_where_the_class_is_first_used() -> None:
+    @frozen
+    class Basket:
+        apples: list[int] = []  # noqa: RUF012 - what is to be refused
+
+    with pytest.raises(ValueError, match="mutable default"):
+        Basket()
+
+
+def test_threads_that_use_a_class_first_see_the_same() -> None:
+    for _ in range(20):
+
+        @frozen
+        class Fresh:
+            weight_g: int
+            notes: list[str] = field(default_factory=list, compare=False)
+
+        with ThreadPoolExecutor(4) as threads:
+            made = list(threads.map(lambda n, kind=Fresh: kind(weight_g=n), [1] * 4))  # type: ignore[misc]
+        assert [one == made[0] for one in made] == [True] * 4
+        assert [one.name for one in fields(Fresh) if one.compare] == ["weight_g"]

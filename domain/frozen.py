@@ -136,14 +136,15 @@ _OPEN: dict[type, type] = {}
 """The open twin of each class of values."""
 _COPIERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
 """By a class and the fields that change: what makes such a copy."""
-_SOURCE = """
+_MADE = """
 def made(_kind, {parameters}):
     _self = _allocated(_open)
     {filled}
     _self.__class__ = _kind
     {checked}
     return _self
-
+"""
+_COMPARED = """
 def equals(_self, _other):
     if _other.__class__ is not _self.__class__:
         return NotImplemented
@@ -165,20 +166,39 @@ def copied(_old, *, {changed}):
 
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
-    _compile(kind)
-    return kind.__new__(kind, *values, **named)
-
-
-def _compile(kind: Any) -> None:
-    """Give a class the functions that name its fields."""
     known = fields(kind)
     _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
     defaults = {f"_default_{one.name}": one.default for one in known}
     factories = {f"_factory_{one.name}": one.default_factory for one in known}
-    names = _built(_source(known, _check_of(kind)), kind, {**defaults, **factories})
+    source = _MADE.format(
+        parameters=_parameters(known),
+        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
+        checked=_check_of(kind),
+    )
+    made = _built(source, kind, {**defaults, **factories})["made"]
+    made.__qualname__ = kind.__qualname__
+    kind.__new__ = staticmethod(made)
+    return made(kind, *values, **named)
+
+
+def _first_equals(self: Any, other: object) -> Any:
+    """Compare an instance of a class for the first time."""
+    _compare(type(self))
+    return type(self).__eq__(self, other)
+
+
+def _first_hash(self: Any) -> int:
+    """Hash an instance of a class for the first time."""
+    _compare(type(self))
+    return hash(self)
+
+
+def _compare(kind: Any) -> None:
+    """Give a class what compares by its fields."""
+    compared = [one.name for one in fields(kind) if one.compare]
+    own, other = (f"({''.join(f'{of}.{one}, ' for one in compared)})" for of in ("_self", "_other"))
+    names = _built(_COMPARED.format(own=own, other=other), kind, {})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
-    names["made"].__qualname__ = kind.__qualname__
-    kind.__new__ = staticmethod(names["made"])
 
 
 def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
@@ -186,17 +206,6 @@ def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
     names |= {"_allocated": object.__new__, "_absent": MISSING, "_kind": kind, "_open": _OPEN[kind]}
     exec(source, names)  # noqa: S102  # nosec B102
     return names
-
-
-def _source(known: tuple[Field[Any], ...], checked: str) -> str:
-    compared = [one.name for one in known if one.compare]
-    return _SOURCE.format(
-        parameters=_parameters(known),
-        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
-        checked=checked,
-        own=f"({''.join(f'_self.{one}, ' for one in compared)})",
-        other=f"({''.join(f'_other.{one}, ' for one in compared)})",
-    )
 
 
 def _parameters(known: tuple[Field[Any], ...]) -> str:
@@ -236,6 +245,8 @@ def _check_of(kind: Any) -> str:
 
 _OF_ALL: dict[str, Any] = {
     "__new__": staticmethod(_first),
+    "__eq__": _first_equals,
+    "__hash__": _first_hash,
     "__setattr__": _refuse,
     "__delattr__": _refuse,
     "__reduce__": _reduced,

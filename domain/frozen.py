@@ -62,10 +62,10 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if odd := [name for name, one in body.items() if isinstance(one, Field)]:
         raise TypeError(f"{kind.__qualname__}.{odd[0]} is a field, and has no annotation")
     del body["__dict__"], body["__weakref__"]
-    told = {name: _Told(name, given, kw_only) for name in _TOLD}
-    body = {"__repr__": _shown, **body, **_OF_ALL, **told, "__slots__": names}
+    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": names}
     made: Any = type(kind.__name__, (), body)
     made.__qualname__ = kind.__qualname__
+    _GIVEN[made] = given, kw_only
     return made  # type: ignore[no-any-return]
 
 
@@ -73,21 +73,17 @@ def _is_odd(given: object) -> bool:
     return isinstance(given, Field) and (not given.init or given.hash is not None)
 
 
-_TOLD = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
-
-
 class _Told:
     """What a class of values says of itself as a dataclass; made when somebody asks for it."""
 
-    def __init__(self, name: str, given: dict[str, Any], kw_only: bool) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._given = given
-        self._kw_only = kw_only
 
     def __get__(self, _value: object, kind: Any) -> Any:
+        given, kw_only = _GIVEN[kind]
         body = {"__annotations__": kind.__annotations__, "__module__": kind.__module__}
-        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **self._given})
-        dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(plain)
+        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **given})
+        dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(plain)
         if [one.name for one in fields(plain)] != [*kind.__slots__]:
             raise TypeError(f"{kind.__qualname__} annotates what is no field")
         plain.__dataclass_params__.frozen = True
@@ -132,6 +128,8 @@ def _again(kind: type[T], given: dict[str, Any]) -> T:
 # ── what is compiled ────────────────────────────────────────────────────────────────────────
 
 
+_GIVEN: dict[type, tuple[dict[str, Any], bool]] = {}
+"""Of each class of values: the defaults, and whether fields are given by name."""
 _OPEN: dict[type, type] = {}
 """The open twin of each class of values."""
 _COPIERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -184,7 +182,7 @@ def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
 def _first_equals(self: Any, other: object) -> Any:
     """Compare an instance of a class for the first time."""
     _compare(type(self))
-    return type(self).__eq__(self, other)
+    return self.__eq__(other)
 
 
 def _first_hash(self: Any) -> int:
@@ -243,7 +241,9 @@ def _check_of(kind: Any) -> str:
     return "_self.__post_init__()" if hasattr(kind, "__post_init__") else "pass"
 
 
+_TOLD = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 _OF_ALL: dict[str, Any] = {
+    **{name: _Told(name) for name in _TOLD},
     "__new__": staticmethod(_first),
     "__eq__": _first_equals,
     "__hash__": _first_hash,

@@ -5,7 +5,7 @@ Staging and tests swap an adapter by overriding its provider here, and nowhere e
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dependency_injector.containers import DeclarativeContainer
 from dependency_injector.providers import (
@@ -17,17 +17,12 @@ from dependency_injector.providers import (
     ThreadSafeSingleton,
 )
 
-from turnkeeper.application.answer_press import AnswerPress
 from turnkeeper.application.conclude_turn import ConcludeTurn
-from turnkeeper.application.configure import Configure
-from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
 from turnkeeper.application.feed_spool import FeedSpool
-from turnkeeper.application.forget_user import ForgetUser
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
-from turnkeeper.application.list_turns import ListTurns
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
@@ -36,25 +31,18 @@ from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.ledger import Ledger
 from turnkeeper.application.ports.notices import Notices
-from turnkeeper.application.ports.old_turns import OldTurns
 from turnkeeper.application.ports.orphans import Orphans
-from turnkeeper.application.ports.reports import Reports
 from turnkeeper.application.ports.settings_editor import SettingsEditor
 from turnkeeper.application.ports.settings_store import SettingsStore
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.application.ports.standings import Standings
 from turnkeeper.application.ports.token_measures import TokenMeasures
 from turnkeeper.application.ports.tools import NoTools, Tools
-from turnkeeper.application.ports.turn_history import TurnHistory
 from turnkeeper.application.ports.turn_store import TurnStore
-from turnkeeper.application.ports.user_traces import UserTraces
 from turnkeeper.application.prepare_context import PrepareContext
-from turnkeeper.application.preview_turn import PreviewTurn
-from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
-from turnkeeper.application.saved_pools import SavedPools
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.application.sweep_report import OnLostTurn, nobody
 from turnkeeper.application.sweeper import Sweeper
@@ -68,8 +56,14 @@ from turnkeeper.infrastructure.dice import SystemDice
 from turnkeeper.infrastructure.media import MediaCheck
 from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
-from turnkeeper.interfaces import parts, telemetry
+from turnkeeper.interfaces import parts, seldom, telemetry
 from turnkeeper.interfaces.settings import Settings
+
+if TYPE_CHECKING:
+    from turnkeeper.application.ports.old_turns import OldTurns
+    from turnkeeper.application.ports.reports import Reports
+    from turnkeeper.application.ports.turn_history import TurnHistory
+    from turnkeeper.application.ports.user_traces import UserTraces
 
 
 class Container(DeclarativeContainer):
@@ -127,10 +121,10 @@ class Container(DeclarativeContainer):
     signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
     notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
     orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
-    reports: ThreadSafeSingleton[Reports] = ThreadSafeSingleton(attrgetter("reports"), stores)
-    old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
-    history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
-    traces: ThreadSafeSingleton[UserTraces] = ThreadSafeSingleton(attrgetter("traces"), stores)
+    reports: "ThreadSafeSingleton[Reports]" = ThreadSafeSingleton(attrgetter("reports"), stores)
+    old_turns: "ThreadSafeSingleton[OldTurns]" = ThreadSafeSingleton(attrgetter("old"), stores)
+    history: "ThreadSafeSingleton[TurnHistory]" = ThreadSafeSingleton(attrgetter("history"), stores)
+    traces: "ThreadSafeSingleton[UserTraces]" = ThreadSafeSingleton(attrgetter("traces"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
@@ -232,17 +226,17 @@ class Container(DeclarativeContainer):
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
     preview = ThreadSafeSingleton(
-        PreviewTurn,
+        seldom.preview_of,
         store=settings_store,
         keys=key_vault,
         standings=standings,
         plan=plan,
         serialize=settings.provided.serialize_channels,
     )
-    pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
-    list_turns = ThreadSafeSingleton(ListTurns, history=history, editor=settings_editor)
-    forget_user = ThreadSafeSingleton(ForgetUser, traces=traces, known=known)
-    prune = ThreadSafeSingleton(Prune, old=old_turns)
+    pools = ThreadSafeSingleton(seldom.pools_of, keys=key_vault, standings=standings)
+    list_turns = ThreadSafeSingleton(seldom.list_turns_of, history=history, editor=settings_editor)
+    forget_user = ThreadSafeSingleton(seldom.forget_user_of, traces=traces, known=known)
+    prune = ThreadSafeSingleton(seldom.prune_of, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""
     counts = ThreadSafeSingleton(
@@ -274,18 +268,15 @@ class Container(DeclarativeContainer):
         also=List(keep_measures.provided.flush, feed_spool.provided.flush, expire_notices),
     )
     answer_press = ThreadSafeSingleton(
-        AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner
+        seldom.answer_press_of, notices=notices, signals=signals, catalogue=catalogue, runner=runner
     )
     configure = ThreadSafeSingleton(
-        Configure,
-        ThreadSafeSingleton(
-            ConfigurePorts,
-            store=settings_store,
-            editor=settings_editor,
-            keys=key_vault,
-            providers=chat_providers,
-            known=known,
-        ),
+        seldom.configure_of,
+        store=settings_store,
+        editor=settings_editor,
+        keys=key_vault,
+        providers=chat_providers,
+        known=known,
     )
 
 

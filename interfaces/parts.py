@@ -1,11 +1,11 @@
-"""How each part is made of the settings. Database code is imported only where it is needed."""
+"""How each part is made of the settings. What the settings do not name is not imported."""
 
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from socket import gethostname
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnkeeper.application.ports.channel_reader import ChannelReader
 from turnkeeper.application.ports.chat_provider import ChatProvider
@@ -25,18 +25,12 @@ from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
 from turnkeeper.infrastructure.address_check import AddressCheck
-from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
 from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
-from turnkeeper.infrastructure.no_channel import NoChannel
-from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
-from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
-from turnkeeper.infrastructure.providers.dialects import DIALECTS
-from turnkeeper.infrastructure.providers.gemini import GeminiProvider
-from turnkeeper.infrastructure.providers.list_sources import list_sources
-from turnkeeper.infrastructure.providers.novelai import NovelAiProvider
-from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
+from turnkeeper.infrastructure.providers.dialects import DIALECTS, Dialect
+from turnkeeper.infrastructure.providers.late import native_provider
+from turnkeeper.infrastructure.providers.natives import ANTHROPIC, GOOGLE, NOVELAI, Native
 from turnkeeper.infrastructure.providers.openai_compatible import (
     Attribution,
     OpenAICompatibleProvider,
@@ -46,11 +40,12 @@ from turnkeeper.infrastructure.providers.registry import (
     register_installed,
     register_openai_compatible,
 )
-from turnkeeper.infrastructure.spool import FileSpool
 from turnkeeper.infrastructure.threads import ThreadRunner
 from turnkeeper.infrastructure.vault import AesGcmVault
 from turnkeeper.interfaces.settings import Settings
-from turnkeeper.interfaces.stores import Stores
+
+if TYPE_CHECKING:
+    from turnkeeper.interfaces.stores import Stores
 
 
 def open_runner() -> Iterator[ThreadRunner]:
@@ -86,7 +81,11 @@ def catalogue_of(
     settings: Settings, http: HttpClient, clock: Clock, runner: Runner
 ) -> ModelCatalogue:
     """What the providers say of their models; nothing where they are not to be asked."""
-    sources = list_sources(settings.base_urls) if settings.live_limits else ()
+    if not settings.live_limits:
+        return ModelCatalogue(http=http, clock=clock, runner=runner, sources=())
+    from turnkeeper.infrastructure.providers.list_sources import list_sources
+
+    sources = list_sources(settings.base_urls)
     return ModelCatalogue(http=http, clock=clock, runner=runner, sources=sources)
 
 
@@ -100,6 +99,8 @@ def windows_of(
     """Who knows what a key's plan pays for. A provider that was moved is not asked elsewhere."""
     if "novelai" in settings.base_urls:
         return {}
+    from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
+
     return {"novelai": NovelAiSubscription(http=http, clock=clock, runner=runner)}
 
 
@@ -128,8 +129,8 @@ def providers_of(
     register_openai_compatible(
         registry, http=http, clock=clock, attribution=attribution, address_of=address_of
     )
-    for name, (provider, aliases) in NATIVE.items():
-        registry.register(name, provider(http=http, clock=clock), aliases)
+    for name, native in NATIVE.items():
+        registry.register(name, native_provider(native, http=http, clock=clock), native.aliases)
     register_installed(registry, http=http)
     for name, make in own.items():
         registry.register(name, make(http))
@@ -145,28 +146,20 @@ def providers_of(
 LISTED = ("google", "anthropic", "groq", "mistral", "vllm", "llamacpp", "lmstudio")
 """Providers whose lists of models want a key: that of each call is offered."""
 
-NATIVE: Mapping[str, tuple[Any, tuple[str, ...]]] = {
-    "google": (GeminiProvider, ("gemini",)),
-    "anthropic": (AnthropicProvider, ("claude",)),
-    "novelai": (NovelAiProvider, ("nai",)),
-}
-"""Providers with a dialect of their own, and their aliases."""
-
-NATIVE_KEYS = {"google": gemini.KEY_ENV, "anthropic": anthropic.KEY_ENV, "novelai": novelai.KEY_ENV}
+NATIVE = {one.name: one for one in (GOOGLE, ANTHROPIC, NOVELAI)}
+"""Providers with a dialect of their own, by name."""
 
 
 def key_variables() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Pairs of the variable that may hold a provider's key, and that provider's names."""
-    spoken = [(d.key_env, (d.name, *d.aliases)) for d in DIALECTS if d.key_env]
-    native = [(NATIVE_KEYS[name], (name, *aliases)) for name, (_, aliases) in NATIVE.items()]
-    return (*spoken, *native)
+    known: tuple[Dialect | Native, ...] = (*DIALECTS, *NATIVE.values())
+    return tuple((one.key_env, (one.name, *one.aliases)) for one in known if one.key_env)
 
 
 def _moved(name: str, base_url: str, http: HttpClient, clock: Clock) -> ChatProvider:
     """A provider at another address than its own."""
     if name in NATIVE:
-        moved: ChatProvider = NATIVE[name][0](http=http, clock=clock, base_url=base_url)
-        return moved
+        return native_provider(NATIVE[name], http=http, clock=clock, base_url=base_url)
     dialects = {dialect.name: dialect for dialect in DIALECTS}
     if name not in dialects:
         raise SettingsError(
@@ -213,7 +206,7 @@ def migrated(engine: Any) -> tuple[str, ...]:
     return migrate(engine)
 
 
-def open_postgres(engine: Any, vault: Vault, runner: Runner) -> Iterator[Stores]:
+def open_postgres(engine: Any, vault: Vault, runner: Runner) -> "Iterator[Stores]":
     """The store that is Postgres."""
     from turnkeeper.interfaces.postgres_stores import postgres_stores
 
@@ -222,7 +215,7 @@ def open_postgres(engine: Any, vault: Vault, runner: Runner) -> Iterator[Stores]
     stores.close()
 
 
-def memory_of(vault: Vault, clock: Clock) -> Stores:
+def memory_of(vault: Vault, clock: Clock) -> "Stores":
     """The store that forgets."""
     from turnkeeper.interfaces.memory_stores import memory_stores
 
@@ -234,6 +227,8 @@ def open_spool(settings: Settings, clock: Clock) -> Iterator[Spool]:
     if settings.store == "memory":
         yield NoSpool()
         return
+    from turnkeeper.infrastructure.spool import FileSpool
+
     spool = FileSpool(settings.data_folder / "spool", clock=clock)
     yield spool
     spool.close()
@@ -258,6 +253,8 @@ def keys_of(
     """The saved keys, and those of the environment behind them."""
     if not environment_keys:
         return ring
+    from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
+
     return EnvironmentKeyRing(ring, vault=vault, keys=environment_keys, clock=clock)
 
 
@@ -271,6 +268,8 @@ def open_bot(settings: Settings, *needs: Any) -> Iterator[Any]:
 def reader_of(settings: Settings, bot: Any) -> ChannelReader:
     """How channels are looked at outside of turns; not at all where there is no bot."""
     if settings.discord_token is None:
+        from turnkeeper.infrastructure.no_channel import NoChannel
+
         return NoChannel()
     from turnkeeper.interfaces import discord
 

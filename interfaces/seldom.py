@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from turnkeeper.application.ports.key_ring import KeyVault
-
 if TYPE_CHECKING:
     from turnkeeper.application.answer_press import AnswerPress
     from turnkeeper.application.configure import Configure

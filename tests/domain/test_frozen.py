@@ -215,6 +215,6 @@ def test_threads_that_use_a_class_first_see_the_same() -> None:
             notes: list[str] = field(default_factory=list, compare=False)
 
         with ThreadPoolExecutor(4) as threads:
-            made = list(threads.map(lambda n, kind=Fresh: kind(weight_g=n), [1] * 4))  # type: ignore[misc]
+            made = list(threads.map(lambda n, kind=Fresh: kind(weight_g=n), [1] * 4))
         assert [one == made[0] for one in made] == [True] * 4
         assert [one.name for one in fields(Fresh) if one.compare] == ["weight_g"]

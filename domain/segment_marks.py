@@ -1,11 +1,11 @@
 """What is open in a text that people write in Markdown: emphasis, brackets, quotes, spoilers."""
 
-import re
 from collections.abc import Iterator
 
 from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.pattern import lazily
 
-_TOKEN = re.compile(r"`+|\*+|~~+|\|\||[()（）\[\]「」『』“”\"]|https?://[^\s<>)]+")
+_TOKEN = lazily(r"`+|\*+|~~+|\|\||[()（）\[\]「」『』“”\"]|https?://[^\s<>)]+")
 _PARTNERS = {")": "(", "）": "（", "]": "[", "」": "「", "』": "『", "”": "“"}
 _EYES = ":;=-'"
 

@@ -1,5 +1,6 @@
 """What is open in a text that people write in Markdown: emphasis, brackets, quotes, spoilers."""
 
+import re
 from collections.abc import Iterator
 
 from turnkeeper.domain.frozen import frozen, replace

@@ -50,11 +50,8 @@ from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError
 from turnkeeper.domain.model import Limits
 from turnkeeper.domain.secret import Secret
-from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
-from turnkeeper.infrastructure.media import MediaCheck
-from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.interfaces import parts, seldom, telemetry
 from turnkeeper.interfaces.settings import Settings
@@ -64,6 +61,7 @@ if TYPE_CHECKING:
     from turnkeeper.application.ports.reports import Reports
     from turnkeeper.application.ports.turn_history import TurnHistory
     from turnkeeper.application.ports.user_traces import UserTraces
+    from turnkeeper.interfaces.providers import MakeProvider
 
 
 class Container(DeclarativeContainer):
@@ -71,7 +69,7 @@ class Container(DeclarativeContainer):
 
     settings = Dependency(instance_of=Settings)
     environment_keys: Object[Mapping[str, Secret]] = Object({})
-    own_providers: Object[Mapping[str, parts.MakeProvider]] = Object({})
+    own_providers: "Object[Mapping[str, MakeProvider]]" = Object({})
     """By name: what makes a provider that is not built in."""
     token_limits: Object[Mapping[str, Limits]] = Object({})
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
@@ -86,9 +84,7 @@ class Container(DeclarativeContainer):
     runner = Resource(parts.open_runner)
     http = Resource(parts.open_http, settings)
     vault = ThreadSafeSingleton(parts.vault_of, settings)
-    address_check = ThreadSafeSingleton(
-        AddressCheck, allowed_hosts=settings.provided.allowed_hosts, runner=runner
-    )
+    address_check = ThreadSafeSingleton(parts.address_check_of, settings, runner)
     model_catalogue = ThreadSafeSingleton(parts.catalogue_of, settings, http, clock, runner)
     chat_providers = ThreadSafeSingleton(
         parts.providers_of, settings, http, clock, model_catalogue, address_check, own_providers
@@ -159,9 +155,7 @@ class Container(DeclarativeContainer):
         catalogue=model_catalogue,
         token_limits=token_limits,
         counter=counter,
-        media=ThreadSafeSingleton(
-            MediaCheck, ThreadSafeSingleton(MediaFetcher, http, address_check, runner)
-        ),
+        media=ThreadSafeSingleton(parts.media_of, http, address_check, runner),
     )
     invocation = ThreadSafeSingleton(
         RunInvocation,

@@ -9,9 +9,9 @@ the classes that it imports.
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, dataclass_transform, overload
 
 if TYPE_CHECKING:
     from dataclasses import replace as replace
@@ -53,24 +53,32 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     body: dict[str, Any] = dict(vars(kind))
     if own := {"__new__", "__init__", "__eq__", "__hash__"} & body.keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
-    names = tuple(body.get("__annotations__", ()))
-    given = {name: body.pop(name) for name in names if name in body}
-    if odd := [name for name, one in given.items() if _is_odd(one)]:
-        raise TypeError(
-            f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
-        )
-    if odd := [name for name, one in body.items() if isinstance(one, Field)]:
-        raise TypeError(f"{kind.__qualname__}.{odd[0]} is a field, and has no annotation")
+    annotations: dict[str, Any] = body.get("__annotations__", {})
+    given = {name: body.pop(name) for name in annotations if name in body}
+    _check(kind.__qualname__, annotations, given, body)
     del body["__dict__"], body["__weakref__"]
-    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": names}
+    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": tuple(annotations)}
     made: Any = type(kind.__name__, (), body)
     made.__qualname__ = kind.__qualname__
     _GIVEN[made] = given, kw_only
     return made  # type: ignore[no-any-return]
 
 
-def _is_odd(given: object) -> bool:
-    return isinstance(given, Field) and (not given.init or given.hash is not None)
+def _check(
+    called: str, annotations: dict[str, Any], given: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    """Refuse what a dataclass would, or would understand otherwise."""
+    for name, one in given.items():
+        if isinstance(one, Field) and (not one.init or one.hash is not None):
+            raise TypeError(f"{called}.{name}: all fields are given, and hashed as compared")
+        if type(one).__hash__ is None:
+            raise TypeError(f"{called}.{name} has a default that all values would share")
+    for name, annotation in annotations.items():
+        if annotation is KW_ONLY or getattr(annotation, "__origin__", None) is ClassVar:
+            raise TypeError(f"{called}.{name} is annotated and no field")
+    for name, one in rest.items():
+        if isinstance(one, Field):
+            raise TypeError(f"{called}.{name} is a field, and has no annotation")
 
 
 class _Told:
@@ -84,8 +92,6 @@ class _Told:
         body = {"__annotations__": kind.__annotations__, "__module__": kind.__module__}
         plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **given})
         dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(plain)
-        if [one.name for one in fields(plain)] != [*kind.__slots__]:
-            raise TypeError(f"{kind.__qualname__} annotates what is no field")
         plain.__dataclass_params__.frozen = True
         for name in _TOLD:
             setattr(kind, name, getattr(plain, name))
@@ -164,19 +170,26 @@ def copied(_old, *, {changed}):
 
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
-    known = fields(kind)
+    known, kw_only = _known(kind), _GIVEN[kind][1]
     _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
-    defaults = {f"_default_{one.name}": one.default for one in known}
-    factories = {f"_factory_{one.name}": one.default_factory for one in known}
+    defaults = {f"_default_{name}": one.default for name, one in known.items()}
+    factories = {f"_factory_{name}": one.default_factory for name, one in known.items()}
     source = _MADE.format(
-        parameters=_parameters(known),
-        filled="; ".join(f"_self.{one.name} = {_given(one)}" for one in known) or "pass",
+        parameters=_parameters(known, kw_only),
+        filled="; ".join(f"_self.{name} = {_given(name, one)}" for name, one in known.items())
+        or "pass",
         checked=_check_of(kind),
     )
     made = _built(source, kind, {**defaults, **factories})["made"]
     made.__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(made)
     return made(kind, *values, **named)
+
+
+def _known(kind: Any) -> dict[str, Field[Any]]:
+    """The fields of a class of values, by name."""
+    given = ((name, _GIVEN[kind][0].get(name, MISSING)) for name in kind.__slots__)
+    return {name: one if isinstance(one, Field) else field(default=one) for name, one in given}
 
 
 def _first_equals(self: Any, other: object) -> Any:
@@ -193,7 +206,7 @@ def _first_hash(self: Any) -> int:
 
 def _compare(kind: Any) -> None:
     """Give a class what compares by its fields."""
-    compared = [one.name for one in fields(kind) if one.compare]
+    compared = [name for name, one in _known(kind).items() if one.compare]
     own, other = (f"({''.join(f'{of}.{one}, ' for one in compared)})" for of in ("_self", "_other"))
     names = _built(_COMPARED.format(own=own, other=other), kind, {})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
@@ -206,28 +219,31 @@ def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def _parameters(known: tuple[Field[Any], ...]) -> str:
-    positional = [_parameter(one) for one in known if not one.kw_only]
-    named = [_parameter(one) for one in known if one.kw_only]
-    return ", ".join([*positional, *(["*", *named] if named else [])])
+def _parameters(known: dict[str, Field[Any]], kw_only: bool) -> str:
+    places: list[str] = []
+    names: list[str] = []
+    for name, one in known.items():
+        is_named = kw_only if one.kw_only is MISSING else one.kw_only
+        (names if is_named else places).append(_parameter(name, one))
+    return ", ".join([*places, *(["*", *names] if names else [])])
 
 
-def _parameter(one: Field[Any]) -> str:
+def _parameter(name: str, one: Field[Any]) -> str:
     if one.default_factory is not MISSING:
-        return f"{one.name}=_absent"
-    return one.name if one.default is MISSING else f"{one.name}=_default_{one.name}"
+        return f"{name}=_absent"
+    return name if one.default is MISSING else f"{name}=_default_{name}"
 
 
-def _given(one: Field[Any]) -> str:
+def _given(name: str, one: Field[Any]) -> str:
     if one.default_factory is MISSING:
-        return one.name
-    return f"_factory_{one.name}() if {one.name} is _absent else {one.name}"
+        return name
+    return f"_factory_{name}() if {name} is _absent else {name}"
 
 
 def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     """What copies a value with these fields changed."""
-    known = [one.name for one in fields(kind)]
-    if kind not in _OPEN or not changed or not set(changed) <= set(known):
+    known = kind.__slots__ if kind in _OPEN else ()
+    if not changed or not set(changed) <= set(known):
         return dataclasses.replace  # of another dataclass, or it refuses what is no field
     filled = [f"_self.{one} = {one if one in changed else f'_old.{one}'}" for one in known]
     source = _COPIED.format(

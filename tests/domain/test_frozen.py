@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -170,8 +170,25 @@ def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> N
     class Loose:
         weight_g = field(default=1)
 
+    class Crate:
+        apples: int
+        largest: ClassVar[int] = 7
+
+    class Named:
+        _: KW_ONLY
+        apples: int
+
+    class Basket:
+        apples: list[int] = []  # noqa: RUF012 - what is to be refused
+
     with pytest.raises(TypeError, match="Own has its own __eq__"):
         frozen(Own)
+    with pytest.raises(TypeError, match=r"Crate.largest is annotated and no field"):
+        frozen(Crate)
+    with pytest.raises(TypeError, match=r"Named._ is annotated and no field"):
+        frozen(Named)
+    with pytest.raises(TypeError, match=r"Basket.apples has a default that all values would share"):
+        frozen(Basket)
     with pytest.raises(TypeError, match=r"Loose.weight_g is a field, and has no annotation"):
         frozen(Loose)
     for odd in (Made, Hashed):
@@ -185,25 +202,6 @@ def test_a_parent_is_refused_where_the_class_is_declared() -> None:
         @frozen
         class Pippin(Apple):
             """A kind of apple."""
-
-
-def test_what_is_no_field_is_refused_where_the_class_is_first_used() -> None:
-    @frozen
-    class Crate:
-        apples: int
-        largest: ClassVar[int] = 7
-
-    with pytest.raises(TypeError, match="Crate annotates what is no field"):
-        Crate(apples=1)
-
-
-def test_a_default_that_all_would_share_is_refused_where_the_class_is_first_used() -> None:
-    @frozen
-    class Basket:
-        apples: list[int] = []  # noqa: RUF012 - what is to be refused
-
-    with pytest.raises(ValueError, match="mutable default"):
-        Basket()
 
 
 def test_threads_that_use_a_class_first_see_the_same() -> None:

@@ -53,32 +53,22 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
     body: dict[str, Any] = dict(vars(kind))
     if own := {"__new__", "__init__", "__eq__", "__hash__"} & body.keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
-    annotations: dict[str, Any] = body.get("__annotations__", {})
-    given = {name: body.pop(name) for name in annotations if name in body}
-    _check(kind.__qualname__, annotations, given, body)
+    names = tuple(body.get("__annotations__", ()))
+    given = {name: body.pop(name) for name in names if name in body}
+    if odd := [name for name, one in given.items() if _is_odd(one)]:
+        raise TypeError(
+            f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
+        )
     del body["__dict__"], body["__weakref__"]
-    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": tuple(annotations)}
+    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": names}
     made: Any = type(kind.__name__, (), body)
     made.__qualname__ = kind.__qualname__
     _GIVEN[made] = given, kw_only
     return made  # type: ignore[no-any-return]
 
 
-def _check(
-    called: str, annotations: dict[str, Any], given: dict[str, Any], rest: dict[str, Any]
-) -> None:
-    """Refuse what a dataclass would, or would understand otherwise."""
-    for name, one in given.items():
-        if isinstance(one, Field) and (not one.init or one.hash is not None):
-            raise TypeError(f"{called}.{name}: all fields are given, and hashed as compared")
-        if type(one).__hash__ is None:
-            raise TypeError(f"{called}.{name} has a default that all values would share")
-    for name, annotation in annotations.items():
-        if annotation is KW_ONLY or getattr(annotation, "__origin__", None) is ClassVar:
-            raise TypeError(f"{called}.{name} is annotated and no field")
-    for name, one in rest.items():
-        if isinstance(one, Field):
-            raise TypeError(f"{called}.{name} is a field, and has no annotation")
+def _is_odd(given: object) -> bool:
+    return isinstance(given, Field) and (not given.init or given.hash is not None)
 
 
 class _Told:
@@ -170,6 +160,7 @@ def copied(_old, *, {changed}):
 
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
+    _check(kind)
     known, kw_only = _known(kind), _GIVEN[kind][1]
     _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
     defaults = {f"_default_{name}": one.default for name, one in known.items()}
@@ -184,6 +175,18 @@ def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     made.__qualname__ = kind.__qualname__
     kind.__new__ = staticmethod(made)
     return made(kind, *values, **named)
+
+
+def _check(kind: Any) -> None:
+    """Refuse what a dataclass would refuse, or would not take for a field."""
+    for name, annotation in kind.__annotations__.items():
+        if annotation is KW_ONLY or getattr(annotation, "__origin__", None) is ClassVar:
+            raise TypeError(f"{kind.__qualname__}.{name} is annotated and no field")
+        if type(_GIVEN[kind][0].get(name)).__hash__ is None:
+            raise TypeError(f"{kind.__qualname__}.{name} has a default that all would share")
+    for name, one in vars(kind).items():
+        if isinstance(one, Field):
+            raise TypeError(f"{kind.__qualname__}.{name} is a field without an annotation")
 
 
 def _known(kind: Any) -> dict[str, Field[Any]]:

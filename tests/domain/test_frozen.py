@@ -167,33 +167,40 @@ def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> N
     class Hashed:
         weight_g: int = field(hash=False)
 
+    with pytest.raises(TypeError, match="Own has its own __eq__"):
+        frozen(Own)
+    for odd in (Made, Hashed):
+        with pytest.raises(TypeError, match=f"{odd.__name__}.weight_g: all fields are given"):
+            frozen(odd)
+
+
+def test_what_is_no_field_is_refused_where_the_class_is_first_used() -> None:
+    @frozen
     class Loose:
         weight_g = field(default=1)
 
+    @frozen
     class Crate:
         apples: int
         largest: ClassVar[int] = 7
 
+    @frozen
     class Named:
         _: KW_ONLY
         apples: int
 
+    @frozen
     class Basket:
         apples: list[int] = []  # noqa: RUF012 - what is to be refused
 
-    with pytest.raises(TypeError, match="Own has its own __eq__"):
-        frozen(Own)
+    with pytest.raises(TypeError, match=r"Loose.weight_g is a field without an annotation"):
+        Loose()
     with pytest.raises(TypeError, match=r"Crate.largest is annotated and no field"):
-        frozen(Crate)
+        Crate(apples=1)
     with pytest.raises(TypeError, match=r"Named._ is annotated and no field"):
-        frozen(Named)
-    with pytest.raises(TypeError, match=r"Basket.apples has a default that all values would share"):
-        frozen(Basket)
-    with pytest.raises(TypeError, match=r"Loose.weight_g is a field, and has no annotation"):
-        frozen(Loose)
-    for odd in (Made, Hashed):
-        with pytest.raises(TypeError, match=f"{odd.__name__}.weight_g: all fields are given"):
-            frozen(odd)
+        Named(apples=1)
+    with pytest.raises(TypeError, match=r"Basket.apples has a default that all would share"):
+        Basket()
 
 
 def test_a_parent_is_refused_where_the_class_is_declared() -> None:

@@ -26,19 +26,7 @@ from turnkeeper.application.known_settings import KnownSettings
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
-from turnkeeper.application.ports.channel_reader import ChannelReader
-from turnkeeper.application.ports.journal import Journal
-from turnkeeper.application.ports.key_ring import KeyVault
-from turnkeeper.application.ports.ledger import Ledger
-from turnkeeper.application.ports.notices import Notices
-from turnkeeper.application.ports.orphans import Orphans
-from turnkeeper.application.ports.settings_editor import SettingsEditor
-from turnkeeper.application.ports.settings_store import SettingsStore
-from turnkeeper.application.ports.signals import Signals
-from turnkeeper.application.ports.standings import Standings
-from turnkeeper.application.ports.token_measures import TokenMeasures
-from turnkeeper.application.ports.tools import NoTools, Tools
-from turnkeeper.application.ports.turn_store import TurnStore
+from turnkeeper.application.ports.tools import NoTools
 from turnkeeper.application.prepare_context import PrepareContext
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
@@ -56,10 +44,23 @@ from turnkeeper.infrastructure.token_estimator import TokenEstimator
 from turnkeeper.interfaces import parts, seldom, telemetry
 from turnkeeper.interfaces.settings import Settings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the ports are loaded with the adapters that have them
+    from turnkeeper.application.ports.channel_reader import ChannelReader
+    from turnkeeper.application.ports.journal import Journal
+    from turnkeeper.application.ports.key_ring import KeyVault
+    from turnkeeper.application.ports.ledger import Ledger
+    from turnkeeper.application.ports.notices import Notices
     from turnkeeper.application.ports.old_turns import OldTurns
+    from turnkeeper.application.ports.orphans import Orphans
     from turnkeeper.application.ports.reports import Reports
+    from turnkeeper.application.ports.settings_editor import SettingsEditor
+    from turnkeeper.application.ports.settings_store import SettingsStore
+    from turnkeeper.application.ports.signals import Signals
+    from turnkeeper.application.ports.standings import Standings
+    from turnkeeper.application.ports.token_measures import TokenMeasures
+    from turnkeeper.application.ports.tools import Tools
     from turnkeeper.application.ports.turn_history import TurnHistory
+    from turnkeeper.application.ports.turn_store import TurnStore
     from turnkeeper.application.ports.user_traces import UserTraces
     from turnkeeper.interfaces.providers import MakeProvider
 
@@ -103,20 +104,24 @@ class Container(DeclarativeContainer):
     postgres_stores = Resource(parts.open_postgres, engine, vault, runner)
     memory_stores = ThreadSafeSingleton(parts.memory_of, vault, clock)
     stores = Selector(settings.provided.store, postgres=postgres_stores, memory=memory_stores)
-    settings_store: ThreadSafeSingleton[SettingsStore] = ThreadSafeSingleton(
+    settings_store: "ThreadSafeSingleton[SettingsStore]" = ThreadSafeSingleton(
         attrgetter("settings"), stores
     )
-    settings_editor: ThreadSafeSingleton[SettingsEditor] = ThreadSafeSingleton(
+    settings_editor: "ThreadSafeSingleton[SettingsEditor]" = ThreadSafeSingleton(
         attrgetter("editor"), stores
     )
-    key_vault: ThreadSafeSingleton[KeyVault] = ThreadSafeSingleton(attrgetter("key_vault"), stores)
-    turns: ThreadSafeSingleton[TurnStore] = ThreadSafeSingleton(attrgetter("turns"), stores)
-    standings: ThreadSafeSingleton[Standings] = ThreadSafeSingleton(attrgetter("standings"), stores)
-    ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
-    journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
-    signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
-    notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
-    orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    key_vault: "ThreadSafeSingleton[KeyVault]" = ThreadSafeSingleton(
+        attrgetter("key_vault"), stores
+    )
+    turns: "ThreadSafeSingleton[TurnStore]" = ThreadSafeSingleton(attrgetter("turns"), stores)
+    standings: "ThreadSafeSingleton[Standings]" = ThreadSafeSingleton(
+        attrgetter("standings"), stores
+    )
+    ledger: "ThreadSafeSingleton[Ledger]" = ThreadSafeSingleton(attrgetter("ledger"), stores)
+    journal: "ThreadSafeSingleton[Journal]" = ThreadSafeSingleton(attrgetter("journal"), stores)
+    signals: "ThreadSafeSingleton[Signals]" = ThreadSafeSingleton(attrgetter("signals"), stores)
+    notices: "ThreadSafeSingleton[Notices]" = ThreadSafeSingleton(attrgetter("notices"), stores)
+    orphans: "ThreadSafeSingleton[Orphans]" = ThreadSafeSingleton(attrgetter("orphans"), stores)
     reports: "ThreadSafeSingleton[Reports]" = ThreadSafeSingleton(attrgetter("reports"), stores)
     old_turns: "ThreadSafeSingleton[OldTurns]" = ThreadSafeSingleton(attrgetter("old"), stores)
     history: "ThreadSafeSingleton[TurnHistory]" = ThreadSafeSingleton(attrgetter("history"), stores)
@@ -124,7 +129,7 @@ class Container(DeclarativeContainer):
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
-    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(
+    channel_reader: "ThreadSafeSingleton[ChannelReader]" = ThreadSafeSingleton(
         parts.reader_of, settings, discord_bot.provider
     )
     """How channels are looked at outside of turns, to take back what dead ones left there."""
@@ -146,7 +151,7 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
-    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(NoTools)
+    tools: "ThreadSafeSingleton[Tools]" = ThreadSafeSingleton(NoTools)
     """What models may call; a host gives its own `ToolRegistry` in its place."""
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
@@ -212,7 +217,7 @@ class Container(DeclarativeContainer):
         max_turns=settings.provided.max_turns,
         queue_s=settings.provided.queue_s,
     )
-    measures: ThreadSafeSingleton[TokenMeasures] = ThreadSafeSingleton(
+    measures: "ThreadSafeSingleton[TokenMeasures]" = ThreadSafeSingleton(
         attrgetter("measures"), stores
     )
     keep_measures = ThreadSafeSingleton(KeepMeasures, counter=counter, measures=measures)

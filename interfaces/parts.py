@@ -12,7 +12,6 @@ from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
 from turnkeeper.application.ports.media_reader import MediaReader
-from turnkeeper.application.ports.notices import Notices
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.spool import NoSpool, Spool
@@ -29,6 +28,7 @@ from turnkeeper.infrastructure.vault import AesGcmVault
 from turnkeeper.interfaces.settings import Settings
 
 if TYPE_CHECKING:
+    from turnkeeper.application.ports.notices import Notices
     from turnkeeper.infrastructure.address_check import AddressCheck
     from turnkeeper.infrastructure.model_catalogue import ModelCatalogue
     from turnkeeper.infrastructure.providers.registry import ProviderRegistry
@@ -206,7 +206,7 @@ def reader_of(settings: Settings, bot: Any) -> ChannelReader:
     return discord.reader_of(bot())
 
 
-def expiry_of(settings: Settings, bot: Any, notices: Notices, clock: Clock) -> Callable[[], None]:
+def expiry_of(settings: Settings, bot: Any, notices: "Notices", clock: Clock) -> Callable[[], None]:
     """What takes the buttons of old notices out of use, now and then."""
     if settings.discord_token is None:
         return _no_buttons

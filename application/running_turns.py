@@ -11,7 +11,7 @@ from turnkeeper.domain.errors import AlreadyRunning, Busy, Closed
 from turnkeeper.domain.events import Entry, TurnStarted
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class RunningTurn:
     """One turn under way.
 

@@ -61,9 +61,9 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
         )
     del body["__dict__"], body["__weakref__"]
     body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": names}
+    body |= {"__given__": given, "__kw_only__": kw_only}
     made: Any = type(kind.__name__, (), body)
     made.__qualname__ = kind.__qualname__
-    _GIVEN[made] = given, kw_only
     return made  # type: ignore[no-any-return]
 
 
@@ -78,10 +78,9 @@ class _Told:
         self._name = name
 
     def __get__(self, _value: object, kind: Any) -> Any:
-        given, kw_only = _GIVEN[kind]
         body = {"__annotations__": kind.__annotations__, "__module__": kind.__module__}
-        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **given})
-        dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(plain)
+        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **kind.__given__})
+        dataclass(init=False, repr=False, eq=False, kw_only=kind.__kw_only__)(plain)
         plain.__dataclass_params__.frozen = True
         for name in _TOLD:
             setattr(kind, name, getattr(plain, name))
@@ -124,8 +123,6 @@ def _again(kind: type[T], given: dict[str, Any]) -> T:
 # ── what is compiled ────────────────────────────────────────────────────────────────────────
 
 
-_GIVEN: dict[type, tuple[dict[str, Any], bool]] = {}
-"""Of each class of values: the defaults, and whether fields are given by name."""
 _OPEN: dict[type, type] = {}
 """The open twin of each class of values."""
 _COPIERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -161,12 +158,12 @@ def copied(_old, *, {changed}):
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
     _check(kind)
-    known, kw_only = _known(kind), _GIVEN[kind][1]
+    known = _known(kind)
     _OPEN[kind] = type(kind.__name__, (), {"__slots__": kind.__slots__})
     defaults = {f"_default_{name}": one.default for name, one in known.items()}
     factories = {f"_factory_{name}": one.default_factory for name, one in known.items()}
     source = _MADE.format(
-        parameters=_parameters(known, kw_only),
+        parameters=_parameters(known, kind.__kw_only__),
         filled="; ".join(f"_self.{name} = {_given(name, one)}" for name, one in known.items())
         or "pass",
         checked=_check_of(kind),
@@ -182,7 +179,7 @@ def _check(kind: Any) -> None:
     for name, annotation in kind.__annotations__.items():
         if annotation is KW_ONLY or getattr(annotation, "__origin__", None) is ClassVar:
             raise TypeError(f"{kind.__qualname__}.{name} is annotated and no field")
-        if type(_GIVEN[kind][0].get(name)).__hash__ is None:
+        if type(kind.__given__.get(name)).__hash__ is None:
             raise TypeError(f"{kind.__qualname__}.{name} has a default that all would share")
     for name, one in vars(kind).items():
         if isinstance(one, Field):
@@ -191,7 +188,7 @@ def _check(kind: Any) -> None:
 
 def _known(kind: Any) -> dict[str, Field[Any]]:
     """The fields of a class of values, by name."""
-    given = ((name, _GIVEN[kind][0].get(name, MISSING)) for name in kind.__slots__)
+    given = ((name, kind.__given__.get(name, MISSING)) for name in kind.__slots__)
     return {name: one if isinstance(one, Field) else field(default=one) for name, one in given}
 
 

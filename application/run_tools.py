@@ -45,7 +45,7 @@ class ToolAnswer:
         return self.record.state is ToolState.DONE
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class _Run:
     """One call. The tool's thread writes `record`, `result` and when, and last that it is over."""
 

@@ -33,7 +33,7 @@ def nobody_told(done: int) -> None:
     """Where nobody asks how far a sweep is."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Finds:
     """What has become of one orphan's messages so far."""
 

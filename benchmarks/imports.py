@@ -18,6 +18,7 @@ WHAT = {
     "turnkeeper.application": "import turnkeeper.application.run_generation_turn",
     "turnkeeper.interfaces": "import turnkeeper.interfaces",
     "its Turnkeeper": TURNKEEPER,
+    "... opened on memory": f"{TURNKEEPER}; Turnkeeper.open().close()",
 }
 # Some modules put others where none can be found, such as requests.packages.
 STACK = """
@@ -62,7 +63,9 @@ def stack() -> str:
 
 def imported(what: str, bytecode: str) -> dict[str, float]:
     """Medians of a few processes, all but the first of which find the bytecode."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    own = {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
+    kept = {"TURNKEEPER_STORE": "memory", "TURNKEEPER_DATA_DIR": f"{bytecode}/data"}
+    environment = {**os.environ, **own, **kept}
     command = [sys.executable, "-c", PROBE.format(what=what)]
     seen = []
     for _ in range(ROUNDS + 1):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
-from turnkeeper.interfaces.parts import key_variables
+from turnkeeper.interfaces.providers import key_variables
 from turnkeeper.interfaces.settings import Settings, variable_of
 
 PAGE = Path(__file__).parent / "settings.md"

@@ -2,19 +2,21 @@
 
 It makes what ``@dataclass(frozen=True, slots=True)`` makes, and in less time: that one sets each
 field by a call, and compiles six functions for every class. Here an instance is filled while it is
-of an open twin class with the same slots, and then becomes one of its own; what this takes is
-compiled when a class is first used.
+of an open twin class with the same slots, and then becomes one of its own. What this takes is
+compiled, and the class is looked at as a dataclass, when it is first used: a process uses few of
+the classes that it imports.
 """
 
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from inspect import Parameter, Signature
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     NoReturn,
     ParamSpec,
     TypeVar,
@@ -86,26 +88,46 @@ def keep(slot: Any, values: Iterable[object], known: Iterable[object]) -> None:
 def _declared(kind: type[T], kw_only: bool) -> type[T]:
     if not all(map(_only_has_slots, kind.__bases__)):
         raise TypeError(f"{kind.__qualname__} has a parent: declare it as a frozen dataclass")
-    if own := {"__new__", "__init__", "__eq__", "__hash__"} & vars(kind).keys():
+    body: dict[str, Any] = dict(vars(kind))
+    if own := {"__new__", "__init__", "__eq__", "__hash__"} & body.keys():
         raise TypeError(f"{kind.__qualname__} has its own {min(own)}, which a value does not need")
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
-    if odd := [one.name for one in fields(made) if not one.init or one.hash is not None]:
+    names = tuple(body.get("__annotations__", ()))
+    given = {name: body.pop(name) for name in names if name in body}
+    if odd := [name for name, one in given.items() if _is_odd(one)]:
         raise TypeError(
             f"{kind.__qualname__}.{odd[0]}: all fields are given, and hashed as compared"
         )
-    made.__dataclass_params__.frozen = True
-    made.__new__ = staticmethod(_first)
-    made.__setattr__, made.__delattr__ = _refuse, _refuse
-    made.__reduce__, made.__replace__ = _reduced, replace
-    made.__signature__ = _Called()
-    if made.__repr__ is object.__repr__:
-        made.__repr__ = _shown
+    del body["__dict__"], body["__weakref__"]
+    body = {"__repr__": _shown, **body, **_OF_ALL, "__slots__": names}
+    body |= {"__given__": given, "__kw_only__": kw_only}
+    made: Any = type(kind.__name__, kind.__bases__, body)
+    made.__qualname__ = kind.__qualname__
     return made  # type: ignore[no-any-return]
 
 
 def _only_has_slots(parent: type) -> bool:
     own = vars(parent)
     return parent is object or ("__slots__" in own and "__dataclass_fields__" not in own)
+
+
+def _is_odd(given: object) -> bool:
+    return isinstance(given, Field) and (not given.init or given.hash is not None)
+
+
+class _Told:
+    """What a class of values says of itself as a dataclass; made when somebody asks for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, _value: object, kind: Any) -> Any:
+        body = {"__annotations__": kind.__annotations__, "__module__": kind.__module__}
+        plain: Any = type(kind.__name__, (), {"__doc__": kind.__name__, **body, **kind.__given__})
+        dataclass(init=False, repr=False, eq=False, kw_only=kind.__kw_only__)(plain)
+        plain.__dataclass_params__.frozen = True
+        for name in _TOLD:
+            setattr(kind, name, getattr(plain, name))
+        return getattr(plain, self._name)
 
 
 class _Called:
@@ -148,14 +170,15 @@ _OPEN: dict[type, type] = {}
 """The open twin of each class of values."""
 _COPIERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
 """By a class and the fields that change: what makes such a copy."""
-_SOURCE = """
+_MADE = """
 def made(_kind, {parameters}):
     _self = _allocated(_open)
     {filled}
     _self.__class__ = _kind
     {checked}
     return _self
-
+"""
+_COMPARED = """
 def equals(_self, _other):
     if _other.__class__ is not _self.__class__:
         return NotImplemented
@@ -177,20 +200,58 @@ def copied(_old, _changes):
 
 def _first(kind: Any, /, *values: Any, **named: Any) -> Any:
     """Make the first instance of a class."""
-    _compile(kind)
-    return kind.__new__(kind, *values, **named)
-
-
-def _compile(kind: Any) -> None:
-    """Give a class the functions that name its fields."""
-    known = fields(kind)
+    _check(kind)
+    known = _known(kind)
     _OPEN[kind] = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
-    defaults = {f"_default_{one.name}": one.default for one in known}
-    factories = {f"_factory_{one.name}": one.default_factory for one in known}
-    names = _built(_source(known, kind), kind, {**defaults, **factories})
+    defaults = {f"_default_{name}": one.default for name, one in known.items()}
+    factories = {f"_factory_{name}": one.default_factory for name, one in known.items()}
+    source = _MADE.format(
+        parameters=_parameters(known, kind.__kw_only__),
+        filled=_filled(kind, {name: _given(name, one) for name, one in known.items()}),
+        checked=_check_of(kind),
+    )
+    made = _built(source, kind, {**defaults, **factories})["made"]
+    made.__qualname__ = kind.__qualname__
+    kind.__new__ = staticmethod(made)
+    return made(kind, *values, **named)
+
+
+def _check(kind: Any) -> None:
+    """Refuse what a dataclass would refuse, or would not take for a field."""
+    for name, annotation in kind.__annotations__.items():
+        if annotation is KW_ONLY or getattr(annotation, "__origin__", None) is ClassVar:
+            raise TypeError(f"{kind.__qualname__}.{name} is annotated and no field")
+        if type(kind.__given__.get(name)).__hash__ is None:
+            raise TypeError(f"{kind.__qualname__}.{name} has a default that all would share")
+    for name, one in vars(kind).items():
+        if isinstance(one, Field):
+            raise TypeError(f"{kind.__qualname__}.{name} is a field without an annotation")
+
+
+def _known(kind: Any) -> dict[str, Field[Any]]:
+    """The fields of a class of values, by name."""
+    given = ((name, kind.__given__.get(name, MISSING)) for name in kind.__slots__)
+    return {name: one if isinstance(one, Field) else field(default=one) for name, one in given}
+
+
+def _first_equals(self: Any, other: object) -> Any:
+    """Compare an instance of a class for the first time."""
+    _compare(type(self))
+    return self.__eq__(other)
+
+
+def _first_hash(self: Any) -> int:
+    """Hash an instance of a class for the first time."""
+    _compare(type(self))
+    return hash(self)
+
+
+def _compare(kind: Any) -> None:
+    """Give a class what compares by its fields."""
+    compared = [name for name, one in _known(kind).items() if one.compare]
+    own, other = (f"({''.join(f'{of}.{one}, ' for one in compared)})" for of in ("_self", "_other"))
+    names = _built(_COMPARED.format(own=own, other=other), kind, {})
     kind.__eq__, kind.__hash__ = names["equals"], names["hashed"]
-    names["made"].__qualname__ = kind.__qualname__
-    kind.__new__ = staticmethod(names["made"])
 
 
 def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
@@ -200,39 +261,31 @@ def _built(source: str, kind: Any, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def _source(known: tuple[Field[Any], ...], kind: Any) -> str:
-    compared = [one.name for one in known if one.compare]
-    return _SOURCE.format(
-        parameters=_parameters(known),
-        filled=_filled(kind, {one.name: _given(one) for one in known}),
-        checked=_check_of(kind),
-        own=f"({''.join(f'_self.{one}, ' for one in compared)})",
-        other=f"({''.join(f'_other.{one}, ' for one in compared)})",
-    )
+def _parameters(known: dict[str, Field[Any]], kw_only: bool) -> str:
+    places: list[str] = []
+    names: list[str] = []
+    for name, one in known.items():
+        is_named = kw_only if one.kw_only is MISSING else one.kw_only
+        (names if is_named else places).append(_parameter(name, one))
+    return ", ".join([*places, *(["*", *names] if names else [])])
 
 
-def _parameters(known: tuple[Field[Any], ...]) -> str:
-    positional = [_parameter(one) for one in known if not one.kw_only]
-    named = [_parameter(one) for one in known if one.kw_only]
-    return ", ".join([*positional, *(["*", *named] if named else [])])
-
-
-def _parameter(one: Field[Any]) -> str:
+def _parameter(name: str, one: Field[Any]) -> str:
     if one.default_factory is not MISSING:
-        return f"{one.name}=_absent"
-    return one.name if one.default is MISSING else f"{one.name}=_default_{one.name}"
+        return f"{name}=_absent"
+    return name if one.default is MISSING else f"{name}=_default_{name}"
 
 
-def _given(one: Field[Any]) -> str:
+def _given(name: str, one: Field[Any]) -> str:
     if one.default_factory is MISSING:
-        return one.name
-    return f"_factory_{one.name}() if {one.name} is _absent else {one.name}"
+        return name
+    return f"_factory_{name}() if {name} is _absent else {name}"
 
 
 def _copier(kind: Any, *changed: str) -> Callable[..., Any]:
     """What copies a value with these fields changed."""
-    known = [one.name for one in fields(kind)]
-    if kind not in _OPEN or not changed or not set(changed) <= set(known):
+    known = kind.__slots__ if kind in _OPEN else ()
+    if not changed or not set(changed) <= set(known):
         return _replaced  # of another dataclass, or it refuses what is no field
     given = {one: f"_changes[{one!r}]" if one in changed else f"_old.{one}" for one in known}
     source = _COPIED.format(filled=_filled(kind, given), checked=_check_of(kind))
@@ -252,3 +305,18 @@ def _filled(kind: Any, given: dict[str, str]) -> str:
 
 def _check_of(kind: Any) -> str:
     return "_self.__post_init__()" if hasattr(kind, "__post_init__") else "pass"
+
+
+_TOLD = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+_OF_ALL: dict[str, Any] = {
+    **{name: _Told(name) for name in _TOLD},
+    "__new__": staticmethod(_first),
+    "__eq__": _first_equals,
+    "__hash__": _first_hash,
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+    "__reduce__": _reduced,
+    "__replace__": replace,
+    "__signature__": _Called(),
+}
+"""What every class of values begins with."""

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: most turns need few of them."""
+"""Regular expressions that are compiled when they are first used: a process needs few of them."""
 
 import re
 from typing import Any, cast

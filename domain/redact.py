@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from turnkeeper.domain.pattern import lazily
+
 MASK = "[redacted]"
 MIN_SECRET_LENGTH = 4  # a shorter one is no secret, and would take ordinary words out of the text
 CUT_MARK = "…"
@@ -30,34 +32,34 @@ _OF_SECRETS = re.compile(
 # What follows each of these is a secret whatever it looks like. All these expressions read their
 # text once from left to right, so that hostile text costs no more than its length.
 _LABELLED = (
-    re.compile(
+    lazily(
         r"(?P<kept>\b(?:(?:proxy-)?authorization|(?:x-|x-goog-)?api-key|(?:set-)?cookie)"
         r"[\"']?[ \t]*[:=][ \t]*[\"']?)(?=[!-~])(?P<value>[^\r\n\"',}]+)",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazily(
         r"(?P<kept>\bapi[ _]?key(?: provided)?[\"']?[ \t]*[:=][ \t]*[\"']?)(?=[!-~])"
         r"(?P<value>[^\s\"',]+)",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazily(
         r"(?P<kept>[?&](?:\w{0,20}key|\w{0,20}token|\w{0,20}secret|sig|signature|password)=)(?=[!-~])"
         r"(?P<value>[^\s&\"'<>#]+)",
         re.IGNORECASE,
     ),
     # As Discord writes those of webhooks and of interactions.
-    re.compile(
+    lazily(
         r"(?P<kept>token\\?[\"'][ \t]{0,9}[:=][ \t]{0,9}\\?[\"'])(?=[!-~])(?P<value>[^\"'\r\n\\]+)",
         re.IGNORECASE,
     ),
-    re.compile(r"(?P<kept>://)(?P<value>[^\s/@]+)(?=@)"),
-    re.compile(r"(?P<kept>/(?:webhooks|interactions)/\d{5,25}/)(?P<value>[\w-]+)", re.IGNORECASE),
+    lazily(r"(?P<kept>://)(?P<value>[^\s/@]+)(?=@)"),
+    lazily(r"(?P<kept>/(?:webhooks|interactions)/\d{5,25}/)(?P<value>[\w-]+)", re.IGNORECASE),
 )
-_SCHEME = re.compile(
+_SCHEME = lazily(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
-_WORD = re.compile(r"[\w.*-]+", re.ASCII)
-_BEFORE_VALUE = re.compile(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
+_WORD = lazily(r"[\w.*-]+", re.ASCII)
+_BEFORE_VALUE = lazily(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:

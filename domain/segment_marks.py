@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.pattern import lazily
 
-_TOKEN = re.compile(r"`+|\*+|~~+|\|\||[()（）\[\]「」『』“”\"]|https?://[^\s<>)]+")
+_TOKEN = lazily(r"`+|\*+|~~+|\|\||[()（）\[\]「」『』“”\"]|https?://[^\s<>)]+")
 _PARTNERS = {")": "(", "）": "（", "]": "[", "」": "「", "』": "『", "”": "“"}
 _EYES = ":;=-'"
 

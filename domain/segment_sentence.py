@@ -2,13 +2,14 @@
 
 import re
 
+from turnkeeper.domain.pattern import lazily
 from turnkeeper.domain.segment_grapheme import extends
 
-_END = re.compile(
+_END = lazily(
     r"(?:[.!?…]+[\"'”’)\]*_~|]*(?=\s)|[。！？｡]+[」』”）)\]*_~|]*|(?<=\w):(?=\s))", re.UNICODE
 )
-_DONE = re.compile(r"[.!?…。！？｡:：][\"'”’」』）)\]*_~|]*$")
-_SHORT = re.compile(
+_DONE = lazily(r"[.!?…。！？｡:：][\"'”’」』）)\]*_~|]*$")
+_SHORT = lazily(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|no|fig|approx|z\.b|d\.h|bzw)"
     r"|\b(?:\w\.)+\w|\d)$",
     re.IGNORECASE,

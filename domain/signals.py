@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from turnkeeper.domain.error_facts import affordable_tokens, overrun_of, refused_parameter
 from turnkeeper.domain.error_report import ErrorReport
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.retry_hint import hinted_s, midnight_pacific_s
-from turnkeeper.domain.signal import Signal
-from turnkeeper.domain.signal_rules import SIGNALS
+
+if TYPE_CHECKING:
+    from turnkeeper.domain.signal import Signal
 
 LONGEST_MESSAGE = 600
 LONGEST_EVIDENCE = 160
@@ -52,7 +54,10 @@ def says_output_limit(report: ErrorReport) -> bool:
     return report.in_band and _OUTPUT_LIMIT.match(report.message.lower()) is not None
 
 
-def _first(report: ErrorReport) -> tuple[Signal, str]:
+def _first(report: ErrorReport) -> tuple["Signal", str]:
+    # Imported with the first failure: a turn that goes well needs none of them.
+    from turnkeeper.domain.signal_rules import SIGNALS
+
     for signal in SIGNALS:
         if (evidence := signal.evidence(report)) is not None:
             return signal, evidence
@@ -72,14 +77,14 @@ def _clean(text: str, secrets: tuple[str, ...], limit: int) -> str:
     return redact(_BLANK.sub(" ", text).strip(), secrets, limit=limit)
 
 
-def _wait_s(signal: Signal, report: ErrorReport, now: datetime) -> float | None:
+def _wait_s(signal: "Signal", report: ErrorReport, now: datetime) -> float | None:
     if signal.until_midnight_pacific:
         return midnight_pacific_s(now)
     said = f"{report.message}\n{report.upstream}"
     return hinted_s(report.headers, said, dict(report.details), now=now)
 
 
-def _parameter(signal: Signal, report: ErrorReport, secrets: tuple[str, ...]) -> str | None:
+def _parameter(signal: "Signal", report: ErrorReport, secrets: tuple[str, ...]) -> str | None:
     if signal.kind is not FailureKind.BAD_REQUEST:
         return None
     name = refused_parameter(report)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from turnkeeper.application.ports.chat_provider import (
     ChatCall,
@@ -18,8 +19,10 @@ from turnkeeper.domain.model_facts import ModelFacts
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpRequest
-from turnkeeper.infrastructure.providers.list_sources import ListSource
-from turnkeeper.infrastructure.providers.model_lists import Facts
+
+if TYPE_CHECKING:
+    from turnkeeper.infrastructure.providers.list_sources import ListSource
+    from turnkeeper.infrastructure.providers.model_lists import Facts
 
 LOOKUP_LIMIT_S = 5.0
 KEPT_S = 24 * 3600.0
@@ -32,8 +35,8 @@ _MOST_BYTES = 8 * 1024 * 1024  # the longest known list has a twelfth of it
 class _Shelf:
     """One provider's list as it was last read; the catalogue's lock guards all but the source."""
 
-    source: ListSource
-    facts: Facts = field(default_factory=dict)
+    source: "ListSource"
+    facts: "Facts" = field(default_factory=dict)
     due_at_s: float = -inf
     is_asked: bool = False
 
@@ -59,7 +62,7 @@ class ModelCatalogue(LimitsCatalogue):
         http: HttpClient,
         clock: Clock,
         runner: Runner,
-        sources: Iterable[ListSource],
+        sources: "Iterable[ListSource]",
         lookup_limit_s: float = LOOKUP_LIMIT_S,
     ) -> None:
         self._http = http
@@ -102,7 +105,7 @@ class ModelCatalogue(LimitsCatalogue):
         finally:
             self._keep(shelf, facts)
 
-    def _said(self, url: str, source: ListSource, key: Secret | None, stop: Stop) -> Facts:
+    def _said(self, url: str, source: "ListSource", key: Secret | None, stop: Stop) -> "Facts":
         """What the list at one address says; nothing if there is none."""
         stop.check()
         request = HttpRequest(
@@ -116,7 +119,7 @@ class ModelCatalogue(LimitsCatalogue):
             return {}
         return source.read(reply.value) if reply.status < 300 else {}
 
-    def _keep(self, shelf: _Shelf, facts: Facts) -> None:
+    def _keep(self, shelf: _Shelf, facts: "Facts") -> None:
         kept_s = KEPT_S if facts else KEPT_AFTER_FAILURE_S
         with self._lock:
             shelf.is_asked = False

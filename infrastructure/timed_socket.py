@@ -17,7 +17,7 @@ _TICK_S = 0.02  # the system's clock is coarse, and may wake a call so much too 
 _UNKNOWN_S = -1.0
 _SYSTEM_KEEPS_TIME = sys.platform == "linux" and sys.maxsize > 2**32
 _PIECE_BYTES = 131_072  # the system may wait anew for each part of a piece that is taken
-_AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
+_PEEK = int(socket.MSG_PEEK) | int(getattr(socket, "MSG_DONTWAIT", 0))
 
 
 def possible(timeout_s: float) -> float:
@@ -112,7 +112,7 @@ class TimedSocket:
                 self._each_s = _UNKNOWN_S
                 self.plain.settimeout(0.0)
             # Not a TLS socket's own: that one cannot look without taking.
-            socket.socket.recv(self.plain, 1, socket.MSG_PEEK | _AT_ONCE)
+            socket.socket.recv(self.plain, 1, _PEEK)
         except BlockingIOError:
             return True
         except OSError:

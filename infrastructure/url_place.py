@@ -3,20 +3,20 @@
 Source: RFC 3986 and the WHATWG's URL standard, of which the strictest reading is taken.
 """
 
-import re
 from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from turnkeeper.domain.address import Address
 from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.pattern import lazily
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
 
 _PORTS = {"http": 80, "https": 443}
 _HOST = r"\[(?P<ipv6>[0-9a-f:.]{2,45})\]|(?P<name>[0-9a-z._-]{1,253})"
-_PLACE = re.compile(rf"(?:{_HOST})(?::(?P<port>[1-9][0-9]{{0,4}}))?")
-_LABEL = re.compile(r"(?!-)[0-9a-z_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # a last label of this form makes it an IPv4 address
+_PLACE = lazily(rf"(?:{_HOST})(?::(?P<port>[1-9][0-9]{{0,4}}))?")
+_LABEL = lazily(r"(?!-)[0-9a-z_-]{1,63}(?<!-)")
+_NUMBER = lazily(r"[0-9]+|0x[0-9a-f]*")  # a last label of this form makes it an IPv4 address
 
 
 @frozen

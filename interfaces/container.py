@@ -5,7 +5,7 @@ Staging and tests swap an adapter by overriding its provider here, and nowhere e
 
 from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dependency_injector.containers import DeclarativeContainer
 from dependency_injector.providers import (
@@ -17,44 +17,20 @@ from dependency_injector.providers import (
     ThreadSafeSingleton,
 )
 
-from turnkeeper.application.answer_press import AnswerPress
 from turnkeeper.application.conclude_turn import ConcludeTurn
-from turnkeeper.application.configure import Configure
-from turnkeeper.application.configure_models import ConfigurePorts
 from turnkeeper.application.end_turn import EndTurn
 from turnkeeper.application.feed_spool import FeedSpool
-from turnkeeper.application.forget_user import ForgetUser
 from turnkeeper.application.heartbeat import Heartbeat
 from turnkeeper.application.keep_measures import KeepMeasures
 from turnkeeper.application.known_settings import KnownSettings
-from turnkeeper.application.list_turns import ListTurns
 from turnkeeper.application.open_server_route import OpenServerRoute
 from turnkeeper.application.perform_step import StepTools
 from turnkeeper.application.plan_turn import PlanTransformer, PlanTurn
-from turnkeeper.application.ports.channel_reader import ChannelReader
-from turnkeeper.application.ports.journal import Journal
-from turnkeeper.application.ports.key_ring import KeyVault
-from turnkeeper.application.ports.ledger import Ledger
-from turnkeeper.application.ports.notices import Notices
-from turnkeeper.application.ports.old_turns import OldTurns
-from turnkeeper.application.ports.orphans import Orphans
-from turnkeeper.application.ports.reports import Reports
-from turnkeeper.application.ports.settings_editor import SettingsEditor
-from turnkeeper.application.ports.settings_store import SettingsStore
-from turnkeeper.application.ports.signals import Signals
-from turnkeeper.application.ports.standings import Standings
-from turnkeeper.application.ports.token_measures import TokenMeasures
-from turnkeeper.application.ports.tools import NoTools, Tools
-from turnkeeper.application.ports.turn_history import TurnHistory
-from turnkeeper.application.ports.turn_store import TurnStore
-from turnkeeper.application.ports.user_traces import UserTraces
+from turnkeeper.application.ports.tools import NoTools
 from turnkeeper.application.prepare_context import PrepareContext
-from turnkeeper.application.preview_turn import PreviewTurn
-from turnkeeper.application.prune import Prune
 from turnkeeper.application.run_generation_turn import RunGenerationTurn, TurnRules
 from turnkeeper.application.run_invocation import InvocationPorts, RunInvocation
 from turnkeeper.application.running_turns import RunningTurns
-from turnkeeper.application.saved_pools import SavedPools
 from turnkeeper.application.settle_turn import SettleTurn
 from turnkeeper.application.sweep_report import OnLostTurn, nobody
 from turnkeeper.application.sweeper import Sweeper
@@ -62,14 +38,31 @@ from turnkeeper.domain.catalogue import WordBook
 from turnkeeper.domain.errors import SettingsError, TurnkeeperError
 from turnkeeper.domain.model import Limits
 from turnkeeper.domain.secret import Secret
-from turnkeeper.infrastructure.address_check import AddressCheck
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.dice import SystemDice
-from turnkeeper.infrastructure.media import MediaCheck
-from turnkeeper.infrastructure.media_fetcher import MediaFetcher
 from turnkeeper.infrastructure.token_estimator import TokenEstimator
-from turnkeeper.interfaces import parts, telemetry
+from turnkeeper.interfaces import parts, seldom, telemetry
 from turnkeeper.interfaces.settings import Settings
+
+if TYPE_CHECKING:  # the ports are loaded with the adapters that have them
+    from turnkeeper.application.ports.channel_reader import ChannelReader
+    from turnkeeper.application.ports.journal import Journal
+    from turnkeeper.application.ports.key_ring import KeyVault
+    from turnkeeper.application.ports.ledger import Ledger
+    from turnkeeper.application.ports.notices import Notices
+    from turnkeeper.application.ports.old_turns import OldTurns
+    from turnkeeper.application.ports.orphans import Orphans
+    from turnkeeper.application.ports.reports import Reports
+    from turnkeeper.application.ports.settings_editor import SettingsEditor
+    from turnkeeper.application.ports.settings_store import SettingsStore
+    from turnkeeper.application.ports.signals import Signals
+    from turnkeeper.application.ports.standings import Standings
+    from turnkeeper.application.ports.token_measures import TokenMeasures
+    from turnkeeper.application.ports.tools import Tools
+    from turnkeeper.application.ports.turn_history import TurnHistory
+    from turnkeeper.application.ports.turn_store import TurnStore
+    from turnkeeper.application.ports.user_traces import UserTraces
+    from turnkeeper.interfaces.providers import MakeProvider
 
 
 class Container(DeclarativeContainer):
@@ -77,7 +70,7 @@ class Container(DeclarativeContainer):
 
     settings = Dependency(instance_of=Settings)
     environment_keys: Object[Mapping[str, Secret]] = Object({})
-    own_providers: Object[Mapping[str, parts.MakeProvider]] = Object({})
+    own_providers: "Object[Mapping[str, MakeProvider]]" = Object({})
     """By name: what makes a provider that is not built in."""
     token_limits: Object[Mapping[str, Limits]] = Object({})
     """By ``provider:name``: what a host knows of its models' limits, where nobody else does."""
@@ -92,9 +85,7 @@ class Container(DeclarativeContainer):
     runner = Resource(parts.open_runner)
     http = Resource(parts.open_http, settings, runner)
     vault = ThreadSafeSingleton(parts.vault_of, settings)
-    address_check = ThreadSafeSingleton(
-        AddressCheck, allowed_hosts=settings.provided.allowed_hosts, runner=runner
-    )
+    address_check = ThreadSafeSingleton(parts.address_check_of, settings, runner)
     model_catalogue = ThreadSafeSingleton(parts.catalogue_of, settings, http, clock, runner)
     chat_providers = ThreadSafeSingleton(
         parts.providers_of, settings, http, clock, model_catalogue, address_check, own_providers
@@ -113,28 +104,32 @@ class Container(DeclarativeContainer):
     postgres_stores = Resource(parts.open_postgres, engine, vault, runner)
     memory_stores = ThreadSafeSingleton(parts.memory_of, vault, clock)
     stores = Selector(settings.provided.store, postgres=postgres_stores, memory=memory_stores)
-    settings_store: ThreadSafeSingleton[SettingsStore] = ThreadSafeSingleton(
+    settings_store: "ThreadSafeSingleton[SettingsStore]" = ThreadSafeSingleton(
         attrgetter("settings"), stores
     )
-    settings_editor: ThreadSafeSingleton[SettingsEditor] = ThreadSafeSingleton(
+    settings_editor: "ThreadSafeSingleton[SettingsEditor]" = ThreadSafeSingleton(
         attrgetter("editor"), stores
     )
-    key_vault: ThreadSafeSingleton[KeyVault] = ThreadSafeSingleton(attrgetter("key_vault"), stores)
-    turns: ThreadSafeSingleton[TurnStore] = ThreadSafeSingleton(attrgetter("turns"), stores)
-    standings: ThreadSafeSingleton[Standings] = ThreadSafeSingleton(attrgetter("standings"), stores)
-    ledger: ThreadSafeSingleton[Ledger] = ThreadSafeSingleton(attrgetter("ledger"), stores)
-    journal: ThreadSafeSingleton[Journal] = ThreadSafeSingleton(attrgetter("journal"), stores)
-    signals: ThreadSafeSingleton[Signals] = ThreadSafeSingleton(attrgetter("signals"), stores)
-    notices: ThreadSafeSingleton[Notices] = ThreadSafeSingleton(attrgetter("notices"), stores)
-    orphans: ThreadSafeSingleton[Orphans] = ThreadSafeSingleton(attrgetter("orphans"), stores)
-    reports: ThreadSafeSingleton[Reports] = ThreadSafeSingleton(attrgetter("reports"), stores)
-    old_turns: ThreadSafeSingleton[OldTurns] = ThreadSafeSingleton(attrgetter("old"), stores)
-    history: ThreadSafeSingleton[TurnHistory] = ThreadSafeSingleton(attrgetter("history"), stores)
-    traces: ThreadSafeSingleton[UserTraces] = ThreadSafeSingleton(attrgetter("traces"), stores)
+    key_vault: "ThreadSafeSingleton[KeyVault]" = ThreadSafeSingleton(
+        attrgetter("key_vault"), stores
+    )
+    turns: "ThreadSafeSingleton[TurnStore]" = ThreadSafeSingleton(attrgetter("turns"), stores)
+    standings: "ThreadSafeSingleton[Standings]" = ThreadSafeSingleton(
+        attrgetter("standings"), stores
+    )
+    ledger: "ThreadSafeSingleton[Ledger]" = ThreadSafeSingleton(attrgetter("ledger"), stores)
+    journal: "ThreadSafeSingleton[Journal]" = ThreadSafeSingleton(attrgetter("journal"), stores)
+    signals: "ThreadSafeSingleton[Signals]" = ThreadSafeSingleton(attrgetter("signals"), stores)
+    notices: "ThreadSafeSingleton[Notices]" = ThreadSafeSingleton(attrgetter("notices"), stores)
+    orphans: "ThreadSafeSingleton[Orphans]" = ThreadSafeSingleton(attrgetter("orphans"), stores)
+    reports: "ThreadSafeSingleton[Reports]" = ThreadSafeSingleton(attrgetter("reports"), stores)
+    old_turns: "ThreadSafeSingleton[OldTurns]" = ThreadSafeSingleton(attrgetter("old"), stores)
+    history: "ThreadSafeSingleton[TurnHistory]" = ThreadSafeSingleton(attrgetter("history"), stores)
+    traces: "ThreadSafeSingleton[UserTraces]" = ThreadSafeSingleton(attrgetter("traces"), stores)
     spool = Resource(parts.open_spool, settings, clock)
     webhooks = ThreadSafeSingleton(attrgetter("webhooks"), stores)
     discord_bot = Resource(parts.open_bot, settings, clock, runner, notices, webhooks)
-    channel_reader: ThreadSafeSingleton[ChannelReader] = ThreadSafeSingleton(
+    channel_reader: "ThreadSafeSingleton[ChannelReader]" = ThreadSafeSingleton(
         parts.reader_of, settings, discord_bot.provider
     )
     """How channels are looked at outside of turns, to take back what dead ones left there."""
@@ -156,7 +151,7 @@ class Container(DeclarativeContainer):
         transformers=transformers,
         serialize=settings.provided.serialize_channels,
     )
-    tools: ThreadSafeSingleton[Tools] = ThreadSafeSingleton(NoTools)
+    tools: "ThreadSafeSingleton[Tools]" = ThreadSafeSingleton(NoTools)
     """What models may call; a host gives its own `ToolRegistry` in its place."""
     counter = ThreadSafeSingleton(TokenEstimator)
     context = ThreadSafeSingleton(
@@ -165,9 +160,7 @@ class Container(DeclarativeContainer):
         catalogue=model_catalogue,
         token_limits=token_limits,
         counter=counter,
-        media=ThreadSafeSingleton(
-            MediaCheck, ThreadSafeSingleton(MediaFetcher, http, address_check, runner)
-        ),
+        media=ThreadSafeSingleton(parts.media_of, http, address_check, runner),
     )
     invocation = ThreadSafeSingleton(
         RunInvocation,
@@ -224,7 +217,7 @@ class Container(DeclarativeContainer):
         max_turns=settings.provided.max_turns,
         queue_s=settings.provided.queue_s,
     )
-    measures: ThreadSafeSingleton[TokenMeasures] = ThreadSafeSingleton(
+    measures: "ThreadSafeSingleton[TokenMeasures]" = ThreadSafeSingleton(
         attrgetter("measures"), stores
     )
     keep_measures = ThreadSafeSingleton(KeepMeasures, counter=counter, measures=measures)
@@ -232,17 +225,17 @@ class Container(DeclarativeContainer):
         FeedSpool, spool=spool, orphans=orphans, ledger=ledger, turns=turns
     )
     preview = ThreadSafeSingleton(
-        PreviewTurn,
+        seldom.preview_of,
         store=settings_store,
         keys=key_vault,
         standings=standings,
         plan=plan,
         serialize=settings.provided.serialize_channels,
     )
-    pools = ThreadSafeSingleton(SavedPools, keys=key_vault, standings=standings)
-    list_turns = ThreadSafeSingleton(ListTurns, history=history, editor=settings_editor)
-    forget_user = ThreadSafeSingleton(ForgetUser, traces=traces, known=known)
-    prune = ThreadSafeSingleton(Prune, old=old_turns)
+    pools = ThreadSafeSingleton(seldom.pools_of, keys=key_vault, standings=standings)
+    list_turns = ThreadSafeSingleton(seldom.list_turns_of, history=history, editor=settings_editor)
+    forget_user = ThreadSafeSingleton(seldom.forget_user_of, traces=traces, known=known)
+    prune = ThreadSafeSingleton(seldom.prune_of, old=old_turns)
     metrics_registry = ThreadSafeSingleton(telemetry.new_registry)
     """The Prometheus registry that everything is counted in."""
     counts = ThreadSafeSingleton(
@@ -274,18 +267,15 @@ class Container(DeclarativeContainer):
         also=List(keep_measures.provided.flush, feed_spool.provided.flush, expire_notices),
     )
     answer_press = ThreadSafeSingleton(
-        AnswerPress, notices=notices, signals=signals, catalogue=catalogue, runner=runner
+        seldom.answer_press_of, notices=notices, signals=signals, catalogue=catalogue, runner=runner
     )
     configure = ThreadSafeSingleton(
-        Configure,
-        ThreadSafeSingleton(
-            ConfigurePorts,
-            store=settings_store,
-            editor=settings_editor,
-            keys=key_vault,
-            providers=chat_providers,
-            known=known,
-        ),
+        seldom.configure_of,
+        store=settings_store,
+        editor=settings_editor,
+        keys=key_vault,
+        providers=chat_providers,
+        known=known,
     )
 
 

@@ -1,57 +1,39 @@
-"""How each part is made of the settings. Database code is imported only where it is needed."""
+"""How each part is made of the settings. What only it needs is imported when it is made."""
 
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from socket import gethostname
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnkeeper.application.ports.channel_reader import ChannelReader
-from turnkeeper.application.ports.chat_provider import ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault
-from turnkeeper.application.ports.notices import Notices
+from turnkeeper.application.ports.media_reader import MediaReader
 from turnkeeper.application.ports.orphans import Orphans
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.ports.spool import NoSpool, Spool
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.application.sweep_orphans import SweepOrphans
 from turnkeeper.application.sweep_report import OnLostTurn
-from turnkeeper.domain.errors import SettingsError, StoreUnavailable
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.errors import StoreUnavailable
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.version import VERSION
-from turnkeeper.infrastructure.address_check import AddressCheck
-from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
 from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.master_secrets import local_secret
-from turnkeeper.infrastructure.model_catalogue import ListedProvider, ModelCatalogue
 from turnkeeper.infrastructure.name_lookup import NameLookup
-from turnkeeper.infrastructure.no_channel import NoChannel
-from turnkeeper.infrastructure.providers import anthropic, gemini, novelai
-from turnkeeper.infrastructure.providers.anthropic import AnthropicProvider
-from turnkeeper.infrastructure.providers.dialects import DIALECTS
-from turnkeeper.infrastructure.providers.gemini import GeminiProvider
-from turnkeeper.infrastructure.providers.list_sources import list_sources
-from turnkeeper.infrastructure.providers.novelai import NovelAiProvider
-from turnkeeper.infrastructure.providers.novelai_subscription import NovelAiSubscription
-from turnkeeper.infrastructure.providers.openai_compatible import (
-    Attribution,
-    OpenAICompatibleProvider,
-)
-from turnkeeper.infrastructure.providers.registry import (
-    ProviderRegistry,
-    register_installed,
-    register_openai_compatible,
-)
-from turnkeeper.infrastructure.spool import FileSpool
 from turnkeeper.infrastructure.threads import ThreadRunner
 from turnkeeper.infrastructure.vault import AesGcmVault
 from turnkeeper.interfaces.settings import Settings
-from turnkeeper.interfaces.stores import Stores
+
+if TYPE_CHECKING:
+    from turnkeeper.application.ports.notices import Notices
+    from turnkeeper.infrastructure.address_check import AddressCheck
+    from turnkeeper.infrastructure.model_catalogue import ModelCatalogue
+    from turnkeeper.infrastructure.providers.registry import ProviderRegistry
+    from turnkeeper.interfaces.stores import Stores
 
 
 def open_runner() -> Iterator[ThreadRunner]:
@@ -84,99 +66,40 @@ def vault_of(settings: Settings) -> Vault:
     return AesGcmVault(masters)
 
 
-def catalogue_of(
-    settings: Settings, http: HttpClient, clock: Clock, runner: Runner
-) -> ModelCatalogue:
-    """What the providers say of their models; nothing where they are not to be asked."""
-    sources = list_sources(settings.base_urls) if settings.live_limits else ()
-    return ModelCatalogue(http=http, clock=clock, runner=runner, sources=sources)
+def address_check_of(settings: Settings, runner: Runner) -> "AddressCheck":
+    """What members' endpoints have to pass."""
+    from turnkeeper.infrastructure.address_check import AddressCheck
+
+    return AddressCheck(allowed_hosts=settings.allowed_hosts, runner=runner)
 
 
-MakeProvider = Callable[[HttpClient], ChatProvider]
-"""Makes a provider that is not built in, as an entry point does."""
+def media_of(http: HttpClient, address_check: "AddressCheck", runner: Runner) -> MediaReader:
+    """What looks at media."""
+    from turnkeeper.infrastructure.media import MediaCheck
+    from turnkeeper.infrastructure.media_fetcher import MediaFetcher
+
+    return MediaCheck(MediaFetcher(http, address_check, runner))
 
 
-def windows_of(
-    settings: Settings, http: HttpClient, clock: Clock, runner: Runner
-) -> Mapping[str, CredentialWindow]:
-    """Who knows what a key's plan pays for. A provider that was moved is not asked elsewhere."""
-    if "novelai" in settings.base_urls:
-        return {}
-    return {"novelai": NovelAiSubscription(http=http, clock=clock, runner=runner)}
+def catalogue_of(*needs: Any) -> "ModelCatalogue":
+    """What the providers say of their models."""
+    from turnkeeper.interfaces import providers
+
+    return providers.catalogue_of(*needs)
 
 
-def providers_of(
-    settings: Settings,
-    http: HttpClient,
-    clock: Clock,
-    catalogue: ModelCatalogue | None = None,
-    address_of: AddressCheck | None = None,
-    own: Mapping[str, MakeProvider] = MappingProxyType({}),
-) -> ProviderRegistry:
-    """All providers, at the addresses that the settings name.
+def windows_of(*needs: Any) -> Mapping[str, CredentialWindow]:
+    """Who knows what a key's plan pays for."""
+    from turnkeeper.interfaces import providers
 
-    Args:
-        own: The host's, by name; they may take the place of built-in ones.
-
-    Raises:
-        SettingsError: An address is set for a provider that there is not.
-    """
-    registry = ProviderRegistry()
-    attribution = (
-        Attribution(site=settings.app_site, title=settings.app_title)
-        if settings.openrouter_attribution
-        else None
-    )
-    register_openai_compatible(
-        registry, http=http, clock=clock, attribution=attribution, address_of=address_of
-    )
-    for name, (provider, aliases) in NATIVE.items():
-        registry.register(name, provider(http=http, clock=clock), aliases)
-    register_installed(registry, http=http)
-    for name, make in own.items():
-        registry.register(name, make(http))
-    for name, base_url in settings.base_urls.items():
-        registry.register(name, _moved(name, base_url, http, clock))
-    if catalogue is not None:
-        for name in LISTED:
-            listed = ListedProvider(registry.find(name), name=name, catalogue=catalogue)
-            registry.register(name, listed)
-    return registry
+    return providers.windows_of(*needs)
 
 
-LISTED = ("google", "anthropic", "groq", "mistral", "vllm", "llamacpp", "lmstudio")
-"""Providers whose lists of models want a key: that of each call is offered."""
+def providers_of(*needs: Any) -> "ProviderRegistry":
+    """All providers."""
+    from turnkeeper.interfaces import providers
 
-NATIVE: Mapping[str, tuple[Any, tuple[str, ...]]] = {
-    "google": (GeminiProvider, ("gemini",)),
-    "anthropic": (AnthropicProvider, ("claude",)),
-    "novelai": (NovelAiProvider, ("nai",)),
-}
-"""Providers with a dialect of their own, and their aliases."""
-
-NATIVE_KEYS = {"google": gemini.KEY_ENV, "anthropic": anthropic.KEY_ENV, "novelai": novelai.KEY_ENV}
-
-
-def key_variables() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Pairs of the variable that may hold a provider's key, and that provider's names."""
-    spoken = [(d.key_env, (d.name, *d.aliases)) for d in DIALECTS if d.key_env]
-    native = [(NATIVE_KEYS[name], (name, *aliases)) for name, (_, aliases) in NATIVE.items()]
-    return (*spoken, *native)
-
-
-def _moved(name: str, base_url: str, http: HttpClient, clock: Clock) -> ChatProvider:
-    """A provider at another address than its own."""
-    if name in NATIVE:
-        moved: ChatProvider = NATIVE[name][0](http=http, clock=clock, base_url=base_url)
-        return moved
-    dialects = {dialect.name: dialect for dialect in DIALECTS}
-    if name not in dialects:
-        raise SettingsError(
-            f"TURNKEEPER_BASE_URLS names provider {name!r};"
-            f" known are {', '.join(sorted({*dialects, *NATIVE}))}"
-        )
-    dialect = replace(dialects[name], base_url=base_url)
-    return OpenAICompatibleProvider(http=http, clock=clock, dialect=dialect)
+    return providers.providers_of(*needs)
 
 
 def open_database(settings: Settings) -> Iterator[str]:
@@ -215,7 +138,7 @@ def migrated(engine: Any) -> tuple[str, ...]:
     return migrate(engine)
 
 
-def open_postgres(engine: Any, vault: Vault, runner: Runner) -> Iterator[Stores]:
+def open_postgres(engine: Any, vault: Vault, runner: Runner) -> "Iterator[Stores]":
     """The store that is Postgres."""
     from turnkeeper.interfaces.postgres_stores import postgres_stores
 
@@ -224,7 +147,7 @@ def open_postgres(engine: Any, vault: Vault, runner: Runner) -> Iterator[Stores]
     stores.close()
 
 
-def memory_of(vault: Vault, clock: Clock) -> Stores:
+def memory_of(vault: Vault, clock: Clock) -> "Stores":
     """The store that forgets."""
     from turnkeeper.interfaces.memory_stores import memory_stores
 
@@ -236,6 +159,8 @@ def open_spool(settings: Settings, clock: Clock) -> Iterator[Spool]:
     if settings.store == "memory":
         yield NoSpool()
         return
+    from turnkeeper.infrastructure.spool import FileSpool
+
     spool = FileSpool(settings.data_folder / "spool", clock=clock)
     yield spool
     spool.close()
@@ -260,6 +185,8 @@ def keys_of(
     """The saved keys, and those of the environment behind them."""
     if not environment_keys:
         return ring
+    from turnkeeper.infrastructure.environment_keys import EnvironmentKeyRing
+
     return EnvironmentKeyRing(ring, vault=vault, keys=environment_keys, clock=clock)
 
 
@@ -273,13 +200,15 @@ def open_bot(settings: Settings, *needs: Any) -> Iterator[Any]:
 def reader_of(settings: Settings, bot: Any) -> ChannelReader:
     """How channels are looked at outside of turns; not at all where there is no bot."""
     if settings.discord_token is None:
+        from turnkeeper.infrastructure.no_channel import NoChannel
+
         return NoChannel()
     from turnkeeper.interfaces import discord
 
     return discord.reader_of(bot())
 
 
-def expiry_of(settings: Settings, bot: Any, notices: Notices, clock: Clock) -> Callable[[], None]:
+def expiry_of(settings: Settings, bot: Any, notices: "Notices", clock: Clock) -> Callable[[], None]:
     """What takes the buttons of old notices out of use, now and then."""
     if settings.discord_token is None:
         return _no_buttons

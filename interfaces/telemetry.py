@@ -8,13 +8,13 @@ from turnkeeper.application.ports.key_ring import KeyVault
 from turnkeeper.application.ports.runner import Runner
 from turnkeeper.application.recorder import Listener
 from turnkeeper.application.sweeper import OnReport, nobody
-from turnkeeper.infrastructure.telemetry.aside import Aside
 from turnkeeper.interfaces.settings import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
     from prometheus_client import CollectorRegistry
 
+    from turnkeeper.infrastructure.telemetry.aside import Aside
     from turnkeeper.infrastructure.telemetry.turn_counts import TurnCounts
 
 Tracers = Callable[[], "TracerProvider | None"]
@@ -26,8 +26,10 @@ def of_the_host() -> "TracerProvider | None":
     return None
 
 
-def open_aside(runner: Runner) -> Iterator[Aside]:
+def open_aside(runner: Runner) -> "Iterator[Aside]":
     """What writes beside the turns; what still waits at the end is written first."""
+    from turnkeeper.infrastructure.telemetry.aside import Aside
+
     aside = Aside(runner)
     yield aside
     aside.flush()
@@ -41,7 +43,7 @@ def new_registry() -> "CollectorRegistry":
 
 
 def counts_of(
-    registry: "CollectorRegistry", keys: KeyVault, aside: Aside, clock: Clock
+    registry: "CollectorRegistry", keys: KeyVault, aside: "Aside", clock: Clock
 ) -> "TurnCounts":
     """What counts the turns in the registry, which also shows the keys' states."""
     from turnkeeper.infrastructure.telemetry.dropped import Dropped
@@ -64,7 +66,7 @@ def app_of(registry: "CollectorRegistry", before: Callable[[], object] = lambda:
 def listeners_of(
     settings: Settings,
     clock: Clock,
-    aside: Callable[[], Aside],
+    aside: Callable[[], "Aside"],
     counts: Callable[[], Listener],
     tracers: Tracers,
 ) -> tuple[Listener, ...]:

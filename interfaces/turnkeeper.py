@@ -5,9 +5,8 @@ from collections.abc import Callable
 from os import urandom
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from turnkeeper.application.configure import Configure
 from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.recorder import Listener, Recorder
 from turnkeeper.application.sweep_orphans import nobody_told
@@ -19,6 +18,9 @@ from turnkeeper.domain.turn import TurnRequest, TurnResult
 from turnkeeper.interfaces.container import Container, built, shut_down
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.telemetry import WsgiApp, app_of
+
+if TYPE_CHECKING:
+    from turnkeeper.application.configure import Configure
 
 DRAIN_S = 30.0
 SETTLE_S = 10.0
@@ -40,7 +42,6 @@ class Turnkeeper:
         self._heartbeat = container.heartbeat()
         self._signals = container.signals()
         self._journal = container.journal()
-        self._configure = container.configure()
         self._clock = container.clock()
         self._sweeper = container.sweeper()
         self._listeners = tuple(map(_unharmed, container.listeners()))
@@ -121,10 +122,10 @@ class Turnkeeper:
         return self._signal(turn_id, Signal.FOLLOW_UP_REQUESTED)
 
     @property
-    def configure(self) -> Configure:
+    def configure(self) -> "Configure":
         """All that servers and users can set."""
         self._check_open()
-        return self._configure
+        return self._container.configure()
 
     @property
     def running(self) -> tuple[str, ...]:

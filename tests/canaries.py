@@ -39,7 +39,7 @@ from turnkeeper.infrastructure.threads import ThreadRunner
 from turnkeeper.infrastructure.wall.fault import FROM_PRIMARY
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.explain import explained
-from turnkeeper.interfaces.parts import providers_of
+from turnkeeper.interfaces.providers import providers_of
 from turnkeeper.interfaces.replay_words import difference_line, outcome_line
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper

@@ -17,7 +17,7 @@ class StoreClock(SystemClock):
     """The time of day that a store has."""
 
     def __init__(self, stores: Stores) -> None:
-        self.now = stores.now  # type: ignore[method-assign]
+        self.now = stores.now
 
 
 class Answered:

@@ -13,10 +13,10 @@ from turnkeeper.infrastructure.providers.anthropic_answer import AnthropicAnswer
 from turnkeeper.infrastructure.providers.anthropic_request import draft_of
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.native_exchange import NativeExchange
+from turnkeeper.infrastructure.providers.natives import ANTHROPIC
 
-NAME = "anthropic"
-BASE_URL = "https://api.anthropic.com/v1"
-KEY_ENV = "ANTHROPIC_API_KEY"
+NAME = ANTHROPIC.name
+BASE_URL = ANTHROPIC.base_url
 
 
 class AnthropicProvider(ChatProvider):

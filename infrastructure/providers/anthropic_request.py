@@ -15,8 +15,8 @@ from turnkeeper.infrastructure.providers.anthropic_messages import messages_of
 from turnkeeper.infrastructure.providers.anthropic_thinking import thinking_of
 from turnkeeper.infrastructure.providers.native_exchange import Draft
 from turnkeeper.infrastructure.providers.native_turns import dialogue_of
+from turnkeeper.infrastructure.providers.natives import ANTHROPIC_VERSION
 
-VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 8192
 
 _HIGHEST_TEMPERATURE = 1.0
@@ -49,7 +49,7 @@ def draft_of(call: ChatCall, *, base_url: str, key: Secret | None) -> Draft:
         fixed=fixed,
         parameters={**dict(_sampling(call, thinks=bool(thinking))), **thinking},
         hints=_HINTS,
-        headers=(("anthropic-version", VERSION),),
+        headers=(("anthropic-version", ANTHROPIC_VERSION),),
         key_headers=(("x-api-key", key.reveal()),) if key else (),
     )
 

@@ -13,10 +13,10 @@ from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.gemini_answer import GeminiAnswer
 from turnkeeper.infrastructure.providers.gemini_request import draft_of
 from turnkeeper.infrastructure.providers.native_exchange import NativeExchange
+from turnkeeper.infrastructure.providers.natives import GOOGLE
 
-NAME = "google"
-BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
-KEY_ENV = "GEMINI_API_KEY"
+NAME = GOOGLE.name
+BASE_URL = GOOGLE.base_url
 
 
 class GeminiProvider(ChatProvider):

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.secret import Secret
-from turnkeeper.infrastructure.providers import anthropic, anthropic_request, gemini
-from turnkeeper.infrastructure.providers.dialects import DIALECTS
+from turnkeeper.infrastructure.providers.dialects import DIALECTS, Dialect
 from turnkeeper.infrastructure.providers.model_lists import (
     ReadList,
     anthropic_models,
@@ -20,6 +19,12 @@ from turnkeeper.infrastructure.providers.model_lists import (
     mistral_models,
     openrouter_models,
     vllm_models,
+)
+from turnkeeper.infrastructure.providers.natives import (
+    ANTHROPIC,
+    ANTHROPIC_VERSION,
+    GOOGLE,
+    Native,
 )
 
 _NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
@@ -77,18 +82,18 @@ def list_sources(base_urls: Mapping[str, str] = _NOWHERE_ELSE) -> tuple[ListSour
     return (
         *_openai_shaped(base_urls),
         ListSource(
-            names=(gemini.NAME, "gemini"),
-            urls=(f"{_base(gemini.NAME, gemini.BASE_URL, base_urls)}/models?pageSize=1000",),
+            names=(GOOGLE.name, *GOOGLE.aliases),
+            urls=(f"{_base(GOOGLE, base_urls)}/models?pageSize=1000",),
             read=gemini_models,
             key_header="x-goog-api-key",
             listed_as=lambda name: name.removeprefix("models/"),
         ),
         ListSource(
-            names=(anthropic.NAME,),
-            urls=(f"{_base(anthropic.NAME, anthropic.BASE_URL, base_urls)}/models?limit=1000",),
+            names=(ANTHROPIC.name,),
+            urls=(f"{_base(ANTHROPIC, base_urls)}/models?limit=1000",),
             read=anthropic_models,
             key_header="x-api-key",
-            headers=(("anthropic-version", anthropic_request.VERSION),),
+            headers=(("anthropic-version", ANTHROPIC_VERSION),),
         ),
     )
 
@@ -96,7 +101,7 @@ def list_sources(base_urls: Mapping[str, str] = _NOWHERE_ELSE) -> tuple[ListSour
 def _openai_shaped(base_urls: Mapping[str, str]) -> Iterator[ListSource]:
     for dialect in DIALECTS:
         names = (dialect.name, *dialect.aliases)
-        base = _base(dialect.name, dialect.base_url, base_urls)
+        base = _base(dialect, base_urls)
         if dialect.name == "lmstudio":
             own = base.removesuffix("/v1")
             urls = (f"{own}/api/v1/models", f"{own}/api/v0/models")
@@ -111,8 +116,8 @@ def _openai_shaped(base_urls: Mapping[str, str]) -> Iterator[ListSource]:
             )
 
 
-def _base(name: str, usual: str, base_urls: Mapping[str, str]) -> str:
-    return base_urls.get(name, usual).rstrip("/")
+def _base(provider: Dialect | Native, base_urls: Mapping[str, str]) -> str:
+    return base_urls.get(provider.name, provider.base_url).rstrip("/")
 
 
 def _without_variant(name: str) -> str:

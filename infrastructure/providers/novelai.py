@@ -14,20 +14,20 @@ from turnkeeper.infrastructure.http import HttpClient
 from turnkeeper.infrastructure.providers.call_terms import CallTerms
 from turnkeeper.infrastructure.providers.dialects import Dialect
 from turnkeeper.infrastructure.providers.native_exchange import NativeExchange
+from turnkeeper.infrastructure.providers.natives import NOVELAI
 from turnkeeper.infrastructure.providers.novelai_answer import NovelAiAnswer
 from turnkeeper.infrastructure.providers.novelai_request import draft_of, expected_of
 from turnkeeper.infrastructure.providers.openai_compatible import OpenAICompatibleProvider
 
-NAME = "novelai"
-BASE_URL = "https://text.novelai.net"
-KEY_ENV = "NOVELAI_API_KEY"
+NAME = NOVELAI.name
+BASE_URL = NOVELAI.base_url
 CHAT_PATH = "/oa/v1"
 STORY_MODELS = frozenset({"clio-v1", "kayra-v1", "llama-3-erato-v1"})
 
 DIALECT = Dialect(
     name=NAME,
     base_url=f"{BASE_URL}{CHAT_PATH}",
-    key_env=KEY_ENV,
+    key_env=NOVELAI.key_env,
     sampling=frozenset(
         {
             "temperature",

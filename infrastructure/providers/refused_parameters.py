@@ -1,6 +1,5 @@
 """What models are known to refuse, so that they are not asked twice."""
 
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
@@ -9,14 +8,15 @@ from typing import Any
 import orjson
 
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.pattern import lazily
 
 MOST_MODELS = 256
 MOST_REFUSALS = 32
 
 Refusal = tuple[str, str | None]  # a parameter's name, and the refused value as JSON; None is any
 
-_NAME = re.compile(r"[a-z_]+")
-_IS_UNKNOWN = re.compile(
+_NAME = lazily(r"[a-z_]+")
+_IS_UNKNOWN = lazily(
     r"unsupported[_ ](parameter|argument|field)|unrecognized|unknown|unexpected|extra|forbidden"
     r"|not permitted|deprecated|is unsupported|is not supported|support(ed on this model:)? "
     r"(the )?(parameter|argument)|not supported on this model"

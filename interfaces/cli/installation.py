@@ -67,7 +67,7 @@ def environment_keys(environ: Mapping[str, str]) -> dict[str, Secret]:
     Raises:
         SettingsError: One cannot be a key.
     """
-    from turnkeeper.interfaces.parts import key_variables
+    from turnkeeper.interfaces.providers import key_variables
 
     found: dict[str, Secret] = {}
     for variable, names in key_variables():

@@ -13,7 +13,7 @@ from turnkeeper.infrastructure.providers.dialects import DIALECTS
 from turnkeeper.interfaces.container import Container
 from turnkeeper.interfaces.crashtest import ways
 from turnkeeper.interfaces.crashtest.ways import Way
-from turnkeeper.interfaces.parts import NATIVE
+from turnkeeper.interfaces.providers import NATIVE
 from turnkeeper.interfaces.settings import Settings
 
 Entry = ModelEntry | EndpointEntry

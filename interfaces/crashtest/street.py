@@ -23,7 +23,7 @@ from turnkeeper.infrastructure.wall.script import InTurn
 from turnkeeper.infrastructure.wall.seen import Seen
 from turnkeeper.infrastructure.wall.server import Wall
 from turnkeeper.interfaces.crashtest.ways import Way
-from turnkeeper.interfaces.parts import providers_of
+from turnkeeper.interfaces.providers import providers_of
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 

@@ -3,9 +3,10 @@
 import copy
 import dataclasses
 import pickle
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import KW_ONLY, FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -223,6 +224,35 @@ def test_what_would_be_passed_over_is_refused_where_the_class_is_declared() -> N
             frozen(odd)
 
 
+def test_what_is_no_field_is_refused_where_the_class_is_first_used() -> None:
+    @frozen
+    class Loose:
+        weight_g = field(default=1)
+
+    @frozen
+    class Crate:
+        apples: int
+        largest: ClassVar[int] = 7
+
+    @frozen
+    class Named:
+        _: KW_ONLY
+        apples: int
+
+    @frozen
+    class Basket:
+        apples: list[int] = []  # noqa: RUF012 - what is to be refused
+
+    with pytest.raises(TypeError, match=r"Loose.weight_g is a field without an annotation"):
+        Loose()
+    with pytest.raises(TypeError, match=r"Crate.largest is annotated and no field"):
+        Crate(apples=1)
+    with pytest.raises(TypeError, match=r"Named._ is annotated and no field"):
+        Named(apples=1)
+    with pytest.raises(TypeError, match=r"Basket.apples has a default that all would share"):
+        Basket()
+
+
 def test_a_parent_is_refused_where_the_class_is_declared() -> None:
     class Plant:
         """It has no slots."""
@@ -258,3 +288,17 @@ def test_a_copy_with_another_field_works_out_its_own() -> None:
     assert square.area == 4
     assert replace(square, colour="blue")._area is None
     assert replace(square, side=3).area == 9
+
+
+def test_threads_that_use_a_class_first_see_the_same() -> None:
+    for _ in range(20):
+
+        @frozen
+        class Fresh:
+            weight_g: int
+            notes: list[str] = field(default_factory=list, compare=False)
+
+        with ThreadPoolExecutor(4) as threads:
+            made = list(threads.map(lambda n, kind=Fresh: kind(weight_g=n), [1] * 4))
+        assert [one == made[0] for one in made] == [True] * 4
+        assert [one.name for one in fields(Fresh) if one.compare] == ["weight_g"]

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,6 +107,45 @@ def test_importing_loads_only_what_is_needed(module: str, loaded: set[str]) -> N
     )
 
     assert set(printed.stdout.split()) == loaded
+
+
+SELDOM = (
+    "turnkeeper.application.configure",
+    "turnkeeper.application.list_turns",
+    "turnkeeper.application.preview_turn",
+    "turnkeeper.domain.signal_rules",
+    "turnkeeper.infrastructure.providers.anthropic",
+    "turnkeeper.infrastructure.providers.gemini",
+    "turnkeeper.infrastructure.providers.novelai",
+    "turnkeeper.infrastructure.providers.verbatim_answer",
+    "turnkeeper.infrastructure.spool",
+    "turnkeeper.infrastructure.telemetry.aside",
+)
+
+
+def test_opening_on_memory_loads_only_what_a_turn_may_need(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from turnkeeper.interfaces import Turnkeeper\n"
+        "with Turnkeeper.open() as keeper:\n"
+        "    print(*sys.modules)\n"
+        "    keeper.configure.models()\n"
+        "print(*sys.modules)"
+    )
+    environ = {"TURNKEEPER_STORE": "memory", "TURNKEEPER_DATA_DIR": str(tmp_path)}
+    printed = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=os.environ | environ,
+    )
+
+    opened, configured = (set(line.split()) for line in printed.stdout.splitlines())
+    assert opened.isdisjoint(SELDOM)
+    assert "turnkeeper.infrastructure.providers.openai_compatible" in opened
+    assert configured & set(SELDOM) == {"turnkeeper.application.configure"}
 
 
 def test_every_public_name_is_there() -> None:

@@ -22,7 +22,7 @@ from turnkeeper.interfaces.crashtest.place import MemoryPlace
 from turnkeeper.interfaces.crashtest.score import Grade, Score, score
 from turnkeeper.interfaces.crashtest.street import SPARE, Street
 from turnkeeper.interfaces.crashtest.ways import Way
-from turnkeeper.interfaces.parts import providers_of
+from turnkeeper.interfaces.providers import providers_of
 from turnkeeper.interfaces.settings import Settings
 from turnkeeper.interfaces.turnkeeper import Turnkeeper
 

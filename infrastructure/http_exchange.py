@@ -1,6 +1,6 @@
 """One request sent, and the head of its reply read.
 
-urllib3 finds, makes and keeps the connections, through proxies and with TLS. What goes over them
+urllib3 finds and makes the connections, through proxies and with TLS. What goes over them
 is written here in one piece, as urllib3 and the standard library take half of a short turn's time
 for it, most of it for checks of headers that were checked already.
 """

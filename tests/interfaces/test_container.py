@@ -9,7 +9,9 @@ import pytest
 from dependency_injector.providers import Dependency
 
 from turnkeeper.domain.errors import SettingsError
+from turnkeeper.infrastructure.http import HttpError, HttpErrorKind, HttpRequest
 from turnkeeper.infrastructure.memory.turn_store import MemoryTurnStore
+from turnkeeper.infrastructure.threads import ThreadStop
 from turnkeeper.interfaces.container import LAST_FIRST, Container, built, shut_down
 from turnkeeper.interfaces.settings import Settings
 
@@ -59,6 +61,15 @@ def test_all_that_must_be_closed_is_closed_last_things_first(on_memory: Containe
     }
 
     assert resources == set(LAST_FIRST)
+
+
+def test_names_are_looked_up_in_threads_of_the_runner(on_memory: Container) -> None:
+    on_memory.runner().close()
+    request = HttpRequest(url="http://no-such-name.invalid/")
+
+    with pytest.raises(HttpError) as caught:
+        on_memory.http().post_stream(request, stop=ThreadStop(), read_timeout_s=1.0)
+    assert caught.value.kind is HttpErrorKind.REFUSED  # and not that there is no such name
 
 
 def test_an_adapter_is_swapped_by_its_name(tmp_path: Path) -> None:

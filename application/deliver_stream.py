@@ -39,6 +39,7 @@ class DeliverStream:
         self._clock = clock
         self._holds = holds
         self._rules = rules
+        self._guards = bool(rules.speakers)
         self._text = VisibleText(
             rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
         )
@@ -74,7 +75,7 @@ class DeliverStream:
         """Take some more text; post what is ready."""
         if messages := self._text.take(piece):
             self._waiting += messages
-        if self._text.is_guarded:
+        if self._guards and self._text.is_guarded:
             self.takes_no_more = True
         if self._holds or not (self._is_open or self._opens()):
             return

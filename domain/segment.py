@@ -13,6 +13,11 @@ from turnkeeper.domain.segment_sentence import without_trailing_clause
 from turnkeeper.domain.text_rules import STAND_ALONE_CHARS
 
 
+def least_part(limit: int, stand_alone_chars: int) -> int:
+    """From how many characters on the end of a part ends a message."""
+    return min(stand_alone_chars, limit // 2)
+
+
 class Segmenter:
     """Cuts one text. Used by one thread.
 
@@ -33,7 +38,7 @@ class Segmenter:
         is_eager: bool = True,
     ) -> None:
         self._limit = limit
-        self._stand_alone = min(stand_alone_chars, limit // 2)
+        self._least_part = least_part(limit, stand_alone_chars)
         self._is_eager = is_eager
         self._waiting: list[str] = []
         self._buffer = Buffer(limit)
@@ -48,6 +53,11 @@ class Segmenter:
     def free_chars(self) -> int:
         """How many characters of the line would end no message."""
         return self._buffer.room - self._buffer.chars if self._is_eager else self._limit
+
+    @property
+    def quiet_chars(self) -> int:
+        """How many characters would end no message, even if they end lines."""
+        return self._least_part - 1 - self._buffer.chars if self._is_eager else self._limit
 
     @property
     def preview(self) -> str:
@@ -112,7 +122,7 @@ class Segmenter:
     def _end_line(self, messages: list[str]) -> None:
         buffer = self._buffer
         self.examined_chars += buffer.end_line()
-        if buffer.ends_a_part and buffer.chars >= self._stand_alone:
+        if buffer.ends_a_part and buffer.chars >= self._least_part:
             self._emit(buffer.text, None, messages)
             self._buffer = Buffer(self._limit)
 

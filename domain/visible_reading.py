@@ -70,13 +70,25 @@ class ReadText:
         return self._segmenter.preview
 
     @property
-    def plain_chars(self) -> int:
-        """So much more of the line can be read later: it is all shown, and fits; or `NONE`."""
-        if self._looks_for_repeats or self._surrogates.has_half:
-            return NONE
-        if not (self._tags.lets_text_pass and self._guard.lets_line_pass):
-            return NONE
-        return self._segmenter.free_chars
+    def lets_text_pass(self) -> bool:
+        """Whether text is shown: no block is open, and nothing that may be a tag waits."""
+        return self._tags.lets_text_pass
+
+    @property
+    def plain_chars(self) -> tuple[int, bool]:
+        """So much more text can be read later, as nothing comes of it yet, and whether in lines.
+
+        Text that is no tag, nor half a character; of the line alone where lines may matter.
+        """
+        if self._looks_for_repeats or self._surrogates.half or not self._tags.lets_text_pass:
+            return NONE, False
+        if not self._guards:
+            quiet_chars = self._segmenter.quiet_chars
+            if quiet_chars > 0:
+                return quiet_chars, True
+        elif not self._guard.lets_line_pass:
+            return NONE, False
+        return self._segmenter.free_chars, False
 
     @property
     def examined_chars(self) -> int:

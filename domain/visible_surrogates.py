@@ -4,29 +4,28 @@ REPLACEMENT = "\ufffd"
 
 
 class Surrogates:
-    """Joins halves that come apart, and replaces those that stay alone. Used by one thread."""
+    """Joins halves that come apart, and replaces those that stay alone. Used by one thread.
+
+    Attributes:
+        half: What waits for its other half, or nothing.
+    """
 
     def __init__(self) -> None:
-        self._half = ""
-
-    @property
-    def has_half(self) -> bool:
-        """Whether half a character waits for the other."""
-        return bool(self._half)
+        self.half = ""
 
     def take(self, piece: str) -> str:
         """Take some more text; a half at its end waits for the other."""
-        if not self._half and (piece.isascii() or _is_sound(piece)):
+        if not self.half and (piece.isascii() or _is_sound(piece)):
             return piece
-        text = self._half + piece
-        self._half = ""
+        text = self.half + piece
+        self.half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
+            text, self.half = text[:-1], text[-1]
         return _joined(text)
 
     def end(self) -> str:
         """The text is over: what became of a half that was left."""
-        half, self._half = self._half, ""
+        half, self.half = self.half, ""
         return REPLACEMENT if half else ""
 
 

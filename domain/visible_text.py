@@ -2,31 +2,30 @@
 
 import re
 
+from turnkeeper.domain.segment import least_part
 from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.visible_reading import NONE, ReadText
 
-_may_mean_more = re.compile(r"[<\n\ud800-\udfff]").search
+_in_lines = re.compile(r"[<\ud800-\udfff]").search
+_in_a_line = re.compile(r"[<\n\ud800-\udfff]").search
 
 
 class VisibleText:
     """One invocation's text, taken piece by piece. Used by one thread.
 
-    Most pieces neither begin nor end anything and still fit into the message. They are only kept,
-    and read together with the next that may; so a short answer is mostly never read at all.
+    Of most pieces nothing comes yet: they begin and end nothing, and no message is full. They are
+    only kept, and read together with the next that may mean more; so a short answer is mostly never
+    read at all.
 
     Args:
         limit: The longest message, in code points.
         cuts: Whether messages are cut as the text comes; if not, only where it ends.
         fills: Whether a message ends only when the next character would not fit.
-
-    Attributes:
-        is_guarded: Whether another speaker's label ended the answer; nothing is taken any more.
     """
 
     def __init__(
         self, rules: TextRules, *, limit: int, cuts: bool = True, fills: bool = False
     ) -> None:
-        self.is_guarded = False
         self._rules = rules
         self._limit = limit
         self._cuts = cuts
@@ -34,8 +33,10 @@ class VisibleText:
         self._reading: ReadText | None = None
         self._kept: list[str] = []  # what comes behind what was read
         self._is_over = False  # the end came behind what is kept
-        watches = rules.speakers or rules.dedupe_from is not None
-        self._plain_chars = NONE if watches else limit  # so many more are only kept
+        self._plain_chars, self._may_mean_more = NONE, _in_lines  # so many more are only kept
+        if not rules.speakers and rules.dedupe_from is None:
+            stand_alone_chars = limit if fills else rules.stand_alone_chars
+            self._plain_chars = least_part(limit, stand_alone_chars) - 1 if cuts else limit
 
     @property
     def shown(self) -> str:
@@ -60,6 +61,11 @@ class VisibleText:
         return "" if self._reading is None else self._reading.details
 
     @property
+    def is_guarded(self) -> bool:
+        """Whether another speaker's label ended the answer; nothing is taken any more."""
+        return self._reading is not None and self._reading.is_guarded
+
+    @property
     def preview(self) -> str:
         """What is visible and in no message yet, as one message."""
         return self._all_read().preview
@@ -72,13 +78,16 @@ class VisibleText:
     def take(self, piece: str) -> tuple[str, ...]:
         """Take some more text; the messages that are whole."""
         chars = len(piece)
-        if chars <= self._plain_chars and _may_mean_more(piece) is None:
+        if chars <= self._plain_chars and self._may_mean_more(piece) is None:
             self._plain_chars -= chars
             self._kept.append(piece)
             return ()
-        reading = self._all_read()
+        reading = self._reading
+        if reading is None or self._kept or self._is_over:
+            reading = self._all_read()
         messages = reading.take(piece)
-        self._look_at(reading)
+        if self._plain_chars != NONE or reading.lets_text_pass:
+            self._look_at(reading)
         return messages
 
     def end(self, *, trim: bool = False) -> tuple[str, ...]:
@@ -114,5 +123,5 @@ class VisibleText:
         return reading
 
     def _look_at(self, reading: ReadText) -> None:
-        self._plain_chars = reading.plain_chars
-        self.is_guarded = reading.is_guarded
+        self._plain_chars, in_lines = reading.plain_chars
+        self._may_mean_more = _in_lines if in_lines else _in_a_line

@@ -64,10 +64,7 @@ class OpenAIAnswer:
             self.read_error(chunk, event)
         elif choices := chunk.get("choices"):
             self._read_choices(choices)
-        elif "choices" not in chunk and "error" in (
-            chunk.get("object"),
-            chunk.get("type"),
-        ):  # one without an envelope
+        elif "choices" not in chunk and _is_error(chunk):
             self.read_error(chunk, event)
 
     def takes(self, chunk: dict[str, Any]) -> bool:
@@ -92,6 +89,7 @@ class OpenAIAnswer:
                 return False
         except (KeyError, TypeError, ValueError, AttributeError):
             return False
+        # Within the text, what chunks repeat besides is not looked at.
         goes_on = is_known and is_text and not reason and (self._has_text or self._texts)
         if not goes_on and (usage is not None or "provider" in chunk):
             return False
@@ -268,6 +266,11 @@ class OpenAIAnswer:
             refusal=refusal,
             confirmed=self.is_finished,
         )
+
+
+def _is_error(chunk: dict[str, Any]) -> bool:
+    """Whether what holds no choices is an error without an envelope."""
+    return "error" in (chunk.get("object"), chunk.get("type"))
 
 
 def _name(value: object) -> str | None:

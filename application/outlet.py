@@ -84,7 +84,11 @@ class Outlet:
 
     def _post(self, text: str, origin: Origin) -> Delivery:
         with self._held():
-            delivery = self._posted(text, origin)
+            if not self._cleared.is_set():
+                self._cleared.wait(CLEAR_TO_POST_S)
+            if self._log.is_sealed:
+                raise Cancelled("the invocation was abandoned")
+            delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
         if not self._log.add(delivery):
             self._poster.take_back((delivery,), late=True)
             self._poster.write_late()
@@ -101,13 +105,6 @@ class Outlet:
                 self._poster.edit(after, before.text)
             raise Cancelled("the invocation was abandoned while this was being edited")
         return after
-
-    def _posted(self, text: str, origin: Origin) -> Delivery:
-        if not self._cleared.is_set():
-            self._cleared.wait(CLEAR_TO_POST_S)
-        if self._log.is_sealed:
-            raise Cancelled("the invocation was abandoned")
-        return self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
 
     def _is_shut(self) -> bool:
         return self._log.is_sealed

@@ -35,6 +35,7 @@ from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import (
+    FAILED,
     Answered,
     Crashed,
     Delivery,
@@ -341,7 +342,7 @@ def _response_model(outcome: Outcome) -> str | None:
 
 
 def _failure_of(outcome: Outcome) -> Failure | None:
-    return outcome.failure if isinstance(outcome, Failed | TimedOut | Crashed) else None
+    return outcome.failure if isinstance(outcome, FAILED) else None
 
 
 def _detail_of(outcome: Outcome) -> str:

@@ -29,14 +29,12 @@ from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
-    Crashed,
+    FAILED,
     Delivery,
-    Failed,
     Origin,
     Outcome,
     Ran,
     ThoughtLog,
-    TimedOut,
     ToolRecord,
 )
 from turnkeeper.domain.plan import Attempt
@@ -286,7 +284,7 @@ class _Held:
 
 def _discreet(outcome: Outcome, step: Step) -> Outcome:
     """The outcome without what its failure repeats of the conversation."""
-    has_failed = isinstance(outcome, Failed | TimedOut | Crashed)
+    has_failed = isinstance(outcome, FAILED)
     if not has_failed and not any([result.failure for result in outcome.ran.stream_results]):
         return outcome
     conversation = step.prepared.conversation
@@ -297,7 +295,7 @@ def _discreet(outcome: Outcome, step: Step) -> Outcome:
         for result in outcome.ran.stream_results
     )
     ran = replace(outcome.ran, stream_results=results)
-    if isinstance(outcome, Failed | TimedOut | Crashed):
+    if isinstance(outcome, FAILED):
         failure = without_quotes(outcome.failure, conversation)
         return replace(outcome, ran=ran, failure=failure)
     return replace(outcome, ran=ran)

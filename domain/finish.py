@@ -8,6 +8,8 @@ from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
+    ENDED_BY_ITSELF,
+    SAID_SOMETHING,
     Answered,
     Crashed,
     Empty,
@@ -126,10 +128,6 @@ class Tried:
 
 
 ERROR_LIKE = (TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE)
-SAID_SOMETHING = (Answered, Stopped, Interrupted)
-"""The outcomes of which what was said stands."""
-_ENDED_BY_ITSELF = (*SAID_SOMETHING, Unreachable)
-"""Those after which a later signal cannot change how the turn ended."""
 
 
 def finish(tried: Tried) -> Finish:
@@ -150,7 +148,7 @@ def finish(tried: Tried) -> Finish:
 
 
 def _status(tried: Tried, last: Outcome | None) -> TurnStatus:
-    if tried.signal is not None and not isinstance(last, _ENDED_BY_ITSELF):
+    if tried.signal is not None and not isinstance(last, ENDED_BY_ITSELF):
         return _status_by_signal(tried.signal)
     if last is not None:
         return _status_of(last)

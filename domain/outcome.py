@@ -267,4 +267,11 @@ class Crashed:
     failure: Failure
 
 
+# Tuples, as a union would be made anew for each look.
+FAILED = (Failed, TimedOut, Crashed)
+"""Those that hold a failure."""
+SAID_SOMETHING = (Answered, Stopped, Interrupted)
+"""Those of which what was said stands."""
+ENDED_BY_ITSELF = (*SAID_SOMETHING, Unreachable)
+"""Those after which nothing more is tried, and a later signal changes nothing."""
 Outcome = Answered | Empty | Stopped | Interrupted | Failed | TimedOut | Unreachable | Crashed

@@ -1,8 +1,9 @@
 """The result of a turn, from how it finished."""
 
-from turnkeeper.domain.finish import SAID_SOMETHING, Finish
+from turnkeeper.domain.finish import Finish
 from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.outcome import (
+    SAID_SOMETHING,
     Answered,
     Empty,
     Outcome,

@@ -33,6 +33,7 @@ from turnkeeper.domain.finish import Finish, Tried, finish
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
+    ENDED_BY_ITSELF,
     Answered,
     Crashed,
     Delivery,
@@ -51,6 +52,8 @@ from turnkeeper.domain.plan import Attempt, Plan, ServerRoute
 from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
 from turnkeeper.domain.turn import AttemptFailure
+
+_CHOOSING, _OVER = Choosing(), Over()
 
 
 @frozen
@@ -144,7 +147,7 @@ class TurnState:
     audience: Audience = Audience.PERSON
     plan_order: tuple[int, ...] = ()
     queue: tuple[int, ...] = ()
-    at: Phase = Choosing()
+    at: Phase = _CHOOSING
     outcomes: tuple[Outcome, ...] = ()
     failures: tuple[AttemptFailure, ...] = ()
     may_open: bool = False
@@ -175,7 +178,7 @@ class TurnState:
             audience=audience,
             plan_order=order,
             queue=order,
-            at=Over() if refusal else Choosing(),
+            at=_OVER if refusal else _CHOOSING,
             may_open=plan.server_route is ServerRoute.MAY_OPEN,
             reservation=admission.reservation if isinstance(admission, Granted) else None,
             refusal=refusal,
@@ -332,20 +335,20 @@ class TurnState:
     def after(self, outcome: Outcome) -> "TurnState":
         """The state once an invocation has ended."""
         outcomes = (*self.outcomes, outcome)
-        if isinstance(outcome, Answered | Stopped | Interrupted | Unreachable):
-            return replace(self, outcomes=outcomes, at=Over())
+        if isinstance(outcome, ENDED_BY_ITSELF):
+            return replace(self, outcomes=outcomes, at=_OVER)
         seen = replace(self, outcomes=outcomes)
         match outcome:
             case Empty(finish=reason):
                 text = f"nothing came; finish {reason.value if reason else 'unsaid'}"
                 failed = seen._noted(outcome, Failure(kind=FailureKind.EMPTY, message=text))
-                return replace(failed, at=Choosing() if self.policy.empty_fails_over else Over())
+                return replace(failed, at=_CHOOSING if self.policy.empty_fails_over else _OVER)
             case TimedOut(phase=phase, failure=failure):
                 failed = seen._noted(outcome, failure)
                 over = phase in (TimeoutPhase.TURN, TimeoutPhase.TOOLS)
-                return replace(failed, at=Over() if over else Choosing())
+                return replace(failed, at=_OVER if over else _CHOOSING)
             case Crashed(failure=failure):
-                return replace(seen._noted(outcome, failure), at=Choosing())
+                return replace(seen._noted(outcome, failure), at=_CHOOSING)
             case Failed(failure=failure):
                 return seen._noted(outcome, failure)._reacted(outcome)
             case unknown:
@@ -356,7 +359,7 @@ class TurnState:
         return replace(
             self,
             queue=self.plan_order,
-            at=Choosing(),
+            at=_CHOOSING,
             outcomes=(),
             earlier=self.earlier + self.outcomes,
             retries=self.retries + 1,
@@ -366,7 +369,7 @@ class TurnState:
         """The first signal counts; a turn that is over only remembers it."""
         if self.signal is not None:
             return self
-        return replace(self, signal=signal, at=Over())
+        return replace(self, signal=signal, at=_OVER)
 
     def _prepared(self, prepared: Prepared) -> "TurnState":
         queue = tuple([n for n in self.queue if n != prepared.attempt_no])
@@ -378,7 +381,7 @@ class TurnState:
         """An attempt that is not run."""
         queue = tuple(n for n in self.queue if n != number)
         noted = self._with_failure(number, failure)
-        return replace(noted, queue=queue, at=Choosing())
+        return replace(noted, queue=queue, at=_CHOOSING)
 
     def _no_key(self, answer: NoKey) -> "TurnState":
         at, last = self.at, self._last_of(answer.attempt_no)
@@ -393,7 +396,7 @@ class TurnState:
             then = replace(at, without=self._unfit_keys(at), has_waited=True)
             return replace(self, at=Waiting(then=then, until_s=until_s))
         if last is not None:
-            return replace(self, at=Choosing())
+            return replace(self, at=_CHOOSING)
         return self._gave_up(answer.attempt_no, _no_key_failure(answer))
 
     def _unfit_keys(self, at: Leasing) -> frozenset[KeyId]:
@@ -413,11 +416,11 @@ class TurnState:
         prepared = self.at.prepared
         stop = self.policy.content_filter is ContentFilterPolicy.STOP
         if failure.kind is FailureKind.CONTENT_FILTER and stop:
-            return replace(self, at=Over())
+            return replace(self, at=_OVER)
         if not retry.next_model_may_help(failure):
-            return replace(self, at=Over())
+            return replace(self, at=_OVER)
         if not retry.invocations_left(self.outcomes, ran.attempt_no, self.policy):
-            return replace(self, at=Choosing())
+            return replace(self, at=_CHOOSING)
         kept = retry.kept(self.at.kept, self.at.adjust)
         adjust = retry.same_key(
             self.outcomes, outcome, prepared, self.policy, is_last=not self.another_may_answer
@@ -437,7 +440,7 @@ class TurnState:
                 kept=retry.for_another_key(kept),
             )
             return replace(self, at=leasing)
-        return replace(self, at=Choosing())
+        return replace(self, at=_CHOOSING)
 
     def _keyless_again(self, outcome: Failed, prepared: Prepared) -> "TurnState":
         assert isinstance(self.at, Ready)
@@ -445,7 +448,7 @@ class TurnState:
             kept = retry.kept(self.at.kept, self.at.adjust)
             again = Ready(prepared=prepared, lease=None, adjust=Repeat(), kept=kept)
             return replace(self, at=again)
-        return replace(self, at=Choosing())
+        return replace(self, at=_CHOOSING)
 
     # ── what was seen ───────────────────────────────────────────────────────────────────────
 

@@ -33,7 +33,7 @@ from turnkeeper.domain.choice import booked_as
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.outcome import (
     FAILED,
     Answered,
@@ -57,6 +57,13 @@ from turnkeeper.domain.steps import (
     TurnState,
     Wait,
 )
+
+_new_key_leased = maker(events.KeyLeased)
+_new_key_booked = maker(events.KeyBooked)
+_new_invocation_ended = maker(events.InvocationEnded)
+_new_attempt_prepared = maker(events.AttemptPrepared)
+_new_leased = maker(Leased)
+_new_booked = maker(Booked)
 
 MAX_MODEL_CHARS = 128
 
@@ -115,7 +122,7 @@ class PerformStep:
     def give_back(self) -> None:
         """A key that was lent and is not used after all: nothing is known of it."""
         if self._lent is not None:
-            self.unbooked.append(Booked(lease=self._lent, booking=BookNeutral()))
+            self.unbooked.append(_new_booked(lease=self._lent, booking=BookNeutral()))
             self._lent = None
 
     def prepare(self, step: Prepare, state: TurnState) -> Prepared | Unpreparable:
@@ -140,7 +147,7 @@ class PerformStep:
             self._note(events.AttemptUnpreparable(attempt_no=step.attempt_no, cause=answer.cause))
             return answer
         self._note(
-            events.AttemptPrepared(
+            _new_attempt_prepared(
                 attempt_no=step.attempt_no,
                 input_tokens=answer.input_tokens,
                 max_output_tokens=answer.max_output_tokens,
@@ -163,7 +170,7 @@ class PerformStep:
         if isinstance(lent, NoneFree):
             return self._no_key(step, lent)
         self._note(
-            events.KeyLeased(
+            _new_key_leased(
                 attempt_no=step.attempt_no,
                 key_id=lent.key_id,
                 is_main=lent.is_main,
@@ -172,7 +179,7 @@ class PerformStep:
             )
         )
         self._lent = lent
-        return Leased(attempt_no=step.attempt_no, lease=lent)
+        return _new_leased(attempt_no=step.attempt_no, lease=lent)
 
     def wait(self, step: Wait) -> Waited | Heard:
         """Wait, unless a signal or the deadline comes first."""
@@ -229,7 +236,9 @@ class PerformStep:
         if booking is not None and ran.lease is not None:
             keeps_lease = state.keeps_lease
             self._note(_booked(booking, ran.attempt_no, ran.lease, self._invocations - 1))
-            self.unbooked.append(Booked(lease=ran.lease, booking=booking, keeps_lease=keeps_lease))
+            self.unbooked.append(
+                _new_booked(lease=ran.lease, booking=booking, keeps_lease=keeps_lease)
+            )
             if not keeps_lease:
                 self._lent = None
         if not state.is_answered and not isinstance(state.next_step(), Finish):
@@ -305,7 +314,7 @@ def _booked(
     booking: Booking, attempt_no: int, lease: Lease, invocation_no: int
 ) -> events.KeyBooked:
     word, error_class, rests, rest_s = booked_as(booking)
-    return events.KeyBooked(
+    return _new_key_booked(
         attempt_no=attempt_no,
         invocation_no=invocation_no,
         key_id=lease.key_id,
@@ -318,7 +327,7 @@ def _booked(
 
 def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.InvocationEnded:
     ran = outcome.ran
-    return events.InvocationEnded(
+    return _new_invocation_ended(
         attempt_no=ran.attempt_no,
         invocation_no=invocation_no,
         outcome=type(outcome).__name__,

@@ -21,7 +21,7 @@ from turnkeeper.domain.events import (
     TurnStarted,
 )
 from turnkeeper.domain.finish import Finish, Nothing
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.policy import TimeLimits, TurnPolicy
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.steps import (
@@ -33,6 +33,10 @@ from turnkeeper.domain.steps import (
     Wait,
 )
 from turnkeeper.domain.turn import TurnRequest, TurnResult
+
+_new_turn_started = maker(TurnStarted)
+_new_deadline = maker(Deadline)
+_new_stage = maker(Stage)
 
 MAX_STEPS = 1000
 """More than any plan can take; beyond it the state machine is broken."""
@@ -133,11 +137,11 @@ class RunGenerationTurn:
     def _set_the_stage(
         self, request: TurnRequest, sink: Sink, recorder: Recorder, mailbox: Mailbox
     ) -> Stage:
-        deadline = Deadline(self._tools.clock.monotonic() + self._rules.limits.turn_s)
+        deadline = _new_deadline(self._tools.clock.monotonic() + self._rules.limits.turn_s)
         # A `TellsTroubles`; isinstance takes fifty calls more for a protocol.
         if hasattr(sink, "tell_troubles"):
             sink.tell_troubles(lambda what, done: _note_trouble(what, done, recorder))
-        return Stage(
+        return _new_stage(
             request=request.with_tools(self._tools.tools.offered(request)),
             sink=sink,
             target=sink.prepare(request),
@@ -194,7 +198,7 @@ def _note_trouble(what: str, done: str, recorder: Recorder) -> None:
 def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, clock: Clock) -> None:
     admission, request = planned.opened.admission, stage.request
     stage.recorder.note(
-        TurnStarted(
+        _new_turn_started(
             route=planned.plan.route,
             attempts=planned.plan.attempts,
             server_route=planned.plan.server_route.value,

@@ -25,7 +25,7 @@ from turnkeeper.domain.adjust import tokens_of
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
@@ -44,6 +44,14 @@ from turnkeeper.domain.steps import RunInvocation as Step
 from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Progress
+
+_new_ran = maker(Ran)
+_new_invocation_started = maker(InvocationStarted)
+_new_first_progress = maker(FirstProgress)
+_new_deadline = maker(Deadline)
+_new_invocation = maker(Invocation)
+_new_job = maker(Job)
+_new_chat_call = maker(ChatCall)
 
 
 @frozen
@@ -104,7 +112,7 @@ class RunInvocation:
     ) -> Outcome:
         """Run the step. What goes wrong comes back as an outcome, not as an exception."""
         stage.recorder.note(
-            InvocationStarted(
+            _new_invocation_started(
                 attempt_no=step.attempt_no,
                 invocation_no=invocation_no,
                 key_id=step.lease.key_id if step.lease else None,
@@ -175,8 +183,8 @@ class RunInvocation:
             holds=not stage.sink.can_take_back,
             rules=self._rules_of(stage),
         )
-        deadline = stage.deadline.earlier(Deadline(now_s + self._limits.attempt_s))
-        job = Job(
+        deadline = stage.deadline.earlier(_new_deadline(now_s + self._limits.attempt_s))
+        job = _new_job(
             call=_call(attempt, self._context.model_of(attempt), prepared, step.tool_results),
             key=step.lease.secret if step.lease else None,
             provider=measured(provider, progress, self._limits, self._clock),
@@ -200,7 +208,7 @@ class RunInvocation:
             clock=self._clock,
             first_progress=partial(_note_first_progress, stage, invocation_no, now_s),
         )
-        return Invocation(
+        return _new_invocation(
             loop=loop,
             outlet=outlet,
             progress=progress,
@@ -302,7 +310,7 @@ def _discreet(outcome: Outcome, step: Step) -> Outcome:
 
 
 def _start_of(step: Step) -> Ran:
-    return Ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
+    return _new_ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
 
 
 def _call(
@@ -312,7 +320,7 @@ def _call(
     if done:
         known = remembered(done, with_tools=bool(conversation.tools))
         conversation = replace(conversation, items=(*conversation.items, *known))
-    return ChatCall(
+    return _new_chat_call(
         model=model,
         conversation=conversation,
         sampling=attempt.sampling,
@@ -328,4 +336,4 @@ def _with_url(log: ThoughtLog | None, delivered: tuple[Delivery, ...]) -> Though
 
 
 def _note_first_progress(stage: Stage, invocation_no: int, began_s: float, at_s: float) -> None:
-    stage.recorder.note(FirstProgress(invocation_no=invocation_no, after_s=at_s - began_s))
+    stage.recorder.note(_new_first_progress(invocation_no=invocation_no, after_s=at_s - began_s))

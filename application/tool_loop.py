@@ -11,7 +11,7 @@ from turnkeeper.application.run_tools import RunTools, ToolAnswer
 from turnkeeper.domain.conversation import Item, ToolCallPart
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure, FailureKind
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.outcome import (
     Answered,
     Empty,
@@ -39,6 +39,9 @@ from turnkeeper.domain.stream import (
 )
 from turnkeeper.domain.tool_calls import assembled, exchange
 from turnkeeper.domain.watch import Progress
+
+_new_ran = maker(Ran)
+_new_answered = maker(Answered)
 
 _CUT = Finished(reason=FinishReason.STOP, raw=("cut here",))
 """The end of an answer that is not listened to any further."""
@@ -252,7 +255,7 @@ class ToolLoop:
         text = self._reply_text
         ran = self._ran(tuple(self._results), text)
         by_tool = self._has_delivered or not text
-        return Answered(ran=ran, delivered_by_tool=by_tool)
+        return _new_answered(ran=ran, delivered_by_tool=by_tool)
 
     def _failed(self, failure: Failure) -> Failed:
         status = TurnStatus.TIMEOUT if failure.kind is FailureKind.TIMEOUT else TurnStatus.ERROR
@@ -284,7 +287,7 @@ class ToolLoop:
 
     def _ran(self, results: tuple[StreamResult, ...], reply_text: str) -> Ran:
         start = self._job.ran
-        return Ran(
+        return _new_ran(
             attempt_no=start.attempt_no,
             lease=start.lease,
             tool_results=self._records,

@@ -11,7 +11,7 @@ from turnkeeper.domain.failure import (
     KeyErrorClass,
     key_rest_s,
 )
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.secret import Secret
 
@@ -127,6 +127,9 @@ class KeyHealth:
         return self.in_flight
 
 
+_new_key_health = maker(KeyHealth)
+
+
 @frozen
 class RotationKey:
     """One key of a pool.
@@ -149,6 +152,9 @@ class Chosen:
 
     key: RotationKey
     is_probe: bool
+
+
+_new_chosen = maker(Chosen)
 
 
 @frozen
@@ -184,7 +190,7 @@ class RotationPool:
         if not best:
             return NothingFree(next_at=self._next_at(model, now))
         key = best[0] if len(best) == 1 else self._first_of(best, model, now)
-        return Chosen(key=key, is_probe=key.health.is_half_open(model, now))
+        return _new_chosen(key=key, is_probe=key.health.is_half_open(model, now))
 
     def _spared(self, model: str, without: frozenset[KeyId], now: datetime) -> list[RotationKey]:
         mains = [key for key in self.keys if key.is_main and key.id not in without]
@@ -286,7 +292,7 @@ def booked(
     probe_until = None if lease.is_probe else health.probe_until
     match booking:
         case BookSuccess(model=model) if health.is_cleared_by(model, lease.leased_at):
-            return KeyHealth(
+            return _new_key_health(
                 usage_count=health.usage_count + 1,
                 in_flight=in_flight,
                 last_leased_at=health.last_leased_at,

@@ -30,7 +30,7 @@ from turnkeeper.domain.answers import (
 )
 from turnkeeper.domain.failure import REACTIONS, CooldownScope, Failure, FailureKind
 from turnkeeper.domain.finish import Finish, Tried, finish
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     ENDED_BY_ITSELF,
@@ -53,6 +53,11 @@ from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
 from turnkeeper.domain.turn import AttemptFailure
 
+_new_book_success = maker(BookSuccess)
+_new_ready = maker(Ready)
+_new_leasing = maker(Leasing)
+_new_tried = maker(Tried)
+
 _CHOOSING, _OVER = Choosing(), Over()
 
 
@@ -63,12 +68,18 @@ class Prepare:
     attempt_no: int
 
 
+_new_prepare = maker(Prepare)
+
+
 @frozen
 class LeaseKey:
     """Lend a key that is none of `without`."""
 
     attempt_no: int
     without: frozenset[KeyId]
+
+
+_new_lease_key = maker(LeaseKey)
 
 
 KEY_RESTS = "its key is coming back"
@@ -107,6 +118,9 @@ class RunInvocation:
     kept: tuple[Adjust, ...] = ()
     tool_results: tuple[ToolRecord, ...] = ()
     another_may_answer: bool = False
+
+
+_new_run_invocation = maker(RunInvocation)
 
 
 @frozen
@@ -190,11 +204,11 @@ class TurnState:
         """Decide. The same state always gives the same step."""
         match self.at:
             case Leasing(prepared=prepared, without=without):
-                return LeaseKey(attempt_no=prepared.attempt_no, without=without)
+                return _new_lease_key(attempt_no=prepared.attempt_no, without=without)
             case Ready() as ready:
                 return self._invocation(ready)
             case Choosing() if self.queue:
-                return Prepare(attempt_no=self.queue[0])
+                return _new_prepare(attempt_no=self.queue[0])
             case Choosing() if self.may_open and self._may_open_now():
                 return OpenServerRoute(start_no=len(self.plan.attempts))
             case Waiting(then=then, until_s=until_s):
@@ -223,7 +237,7 @@ class TurnState:
     def _invocation(self, ready: Ready) -> RunInvocation:
         ran = self.earlier + self.outcomes
         last = ran[-1] if ran else None
-        return RunInvocation(
+        return _new_run_invocation(
             attempt_no=ready.prepared.attempt_no,
             lease=ready.lease,
             prepared=ready.prepared,
@@ -251,7 +265,7 @@ class TurnState:
             return None
         match self.outcomes[-1]:
             case Answered(ran=ran) | Empty(ran=ran):
-                return BookSuccess(model=self.attempt(ran.attempt_no).model.name)
+                return _new_book_success(model=self.attempt(ran.attempt_no).model.name)
             case Failed(failure=failure, ran=ran):
                 model = self.attempt(ran.attempt_no).model.name
                 return booking_of(failure, model=model, cools=not self._uses_lease_again)
@@ -301,7 +315,7 @@ class TurnState:
             case Leased(lease=lease):
                 assert isinstance(self.at, Leasing)
                 at = self.at
-                ready = Ready(prepared=at.prepared, lease=lease, kept=at.kept)
+                ready = _new_ready(prepared=at.prepared, lease=lease, kept=at.kept)
                 return replace(self, at=ready, lease_is_back=False)
             case Heard(signal=signal):
                 return self._heard(signal)
@@ -374,7 +388,11 @@ class TurnState:
     def _prepared(self, prepared: Prepared) -> "TurnState":
         queue = tuple([n for n in self.queue if n != prepared.attempt_no])
         needs_key = self.attempt(prepared.attempt_no).needs_key
-        at = Leasing(prepared=prepared) if needs_key else Ready(prepared=prepared, lease=None)
+        at = (
+            _new_leasing(prepared=prepared)
+            if needs_key
+            else _new_ready(prepared=prepared, lease=None)
+        )
         return replace(self, queue=queue, at=at)
 
     def _gave_up(self, number: int, failure: Failure) -> "TurnState":
@@ -388,7 +406,7 @@ class TurnState:
         assert isinstance(at, Leasing)
         if isinstance(last, Failed) and retry.may_repeat(self.outcomes, last, self.policy):
             lease = last.ran.lease
-            again = Ready(prepared=at.prepared, lease=lease, adjust=Repeat(), kept=at.kept)
+            again = _new_ready(prepared=at.prepared, lease=lease, adjust=Repeat(), kept=at.kept)
             return replace(self, at=again, lease_is_back=True)
         until_s = answer.next_at_s
         is_soon = until_s is not None and until_s - answer.now_s <= self.policy.key_wait_s
@@ -426,14 +444,14 @@ class TurnState:
             self.outcomes, outcome, prepared, self.policy, is_last=not self.another_may_answer
         )
         if adjust is not None:
-            again = Ready(prepared=prepared, lease=ran.lease, adjust=adjust, kept=kept)
+            again = _new_ready(prepared=prepared, lease=ran.lease, adjust=adjust, kept=kept)
             return replace(self, at=again)
         if ran.lease is None:
             return self._keyless_again(outcome, prepared)
         if retry.another_key_may_help(self.outcomes, outcome, self.policy):
             spent = retry.spent_keys(self.outcomes, ran.attempt_no)
             has_waited = retry.has_reused(self.outcomes, ran.attempt_no)
-            leasing = Leasing(
+            leasing = _new_leasing(
                 prepared=prepared,
                 without=spent,
                 has_waited=has_waited,
@@ -446,7 +464,7 @@ class TurnState:
         assert isinstance(self.at, Ready)
         if retry.may_repeat(self.outcomes, outcome, self.policy):
             kept = retry.kept(self.at.kept, self.at.adjust)
-            again = Ready(prepared=prepared, lease=None, adjust=Repeat(), kept=kept)
+            again = _new_ready(prepared=prepared, lease=None, adjust=Repeat(), kept=kept)
             return replace(self, at=again)
         return replace(self, at=_CHOOSING)
 
@@ -467,7 +485,7 @@ class TurnState:
         return replace(self, failures=(*self.failures, noted))
 
     def _tried(self) -> Tried:
-        return Tried(
+        return _new_tried(
             plan=self.plan,
             audience=self.audience,
             outcomes=self.outcomes or self.earlier,

@@ -4,7 +4,10 @@ from bisect import bisect_right, insort
 from datetime import UTC, datetime
 from itertools import islice
 
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.rotation import KeyId, RotationKey, RotationPool
+
+_new_rotation_pool = maker(RotationPool)
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -51,7 +54,7 @@ class KeyPool:
             self._unlist(key)
 
     def whole(self) -> RotationPool:
-        return RotationPool(keys=tuple(self._keys.values()))
+        return _new_rotation_pool(keys=tuple(self._keys.values()))
 
     def lendable(self, without: frozenset[KeyId], now: datetime) -> RotationPool:
         """What `RotationPool.choose` has to see; if it chooses none of it, there is none."""
@@ -60,7 +63,7 @@ class KeyPool:
         idle = (key_id for _, _, key_id in self._idle if key_id not in without)
         back = self._rests[: bisect_right(self._rests, now, key=lambda place: place[0])]
         ids = (*self._others, *(key_id for _, _, key_id in back), *islice(idle, 1))
-        return RotationPool(keys=tuple(self._keys[key_id] for key_id in ids))
+        return _new_rotation_pool(keys=tuple(self._keys[key_id] for key_id in ids))
 
     def _put_in_order(self, key: RotationKey) -> None:
         before = self._keys.get(key.id)

@@ -10,7 +10,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.key_ring import KeyRing, KeyVault, NoneFree, SavedKey
 from turnkeeper.application.ports.vault import Vault
 from turnkeeper.domain.errors import VaultError
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.frozen import maker, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.rotation import (
     IN_FLIGHT_S,
@@ -33,6 +33,8 @@ from turnkeeper.infrastructure.saved_keys import (
     none_free,
     starting_usage,
 )
+
+_new_lease = maker(Lease)
 
 _NO_KEYS = KeyPool()
 
@@ -95,7 +97,7 @@ class MemoryKeyRing(KeyRing, KeyVault):
                     left_out = without.union(shut)
                     continue
                 self._set_health(row, lent(key.health, now=now, is_probe=is_probe))
-                return Lease(
+                return _new_lease(
                     owner=owner,
                     provider=provider,
                     key_id=key.id,

@@ -9,9 +9,12 @@ from threading import Lock
 from turnkeeper.application.ports.sink import Sink, Spoken, Target
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.finish import FallbackNotice
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.outcome import Delivery, Origin, StreamResult
 from turnkeeper.domain.turn import TurnRequest, TurnResult
+
+_new_delivery = maker(Delivery)
+_new_target = maker(Target)
 
 
 def _now() -> datetime:
@@ -35,6 +38,9 @@ class Message:
     by: str
     posted_at: datetime = field(default_factory=_now, compare=False)
     webhook_id: str | None = None
+
+
+_new_message = maker(Message)
 
 
 Trouble = Callable[[str], None]
@@ -82,7 +88,7 @@ class MemoryChannel:
         with self._lock:
             if nonce and nonce in self._nonces:
                 return self._messages[self._nonces[nonce]]
-            message = Message(
+            message = _new_message(
                 id=f"m{next(self._ids)}",
                 text=text,
                 by=by,
@@ -157,7 +163,7 @@ class MemorySink(Sink):
 
     def prepare(self, request: TurnRequest) -> Target:
         self.prepared.append(request)
-        return Target(
+        return _new_target(
             channel_id=request.channel_id,
             max_chars=self._max_chars,
             edit_interval_s=self._edit_interval_s,
@@ -170,7 +176,7 @@ class MemorySink(Sink):
             self._trouble(text)
         # An enum's `value` is slow.
         message = self.channel.put(text, origin._value_, nonce=nonce, webhook_id=target.webhook_id)
-        return Delivery(
+        return _new_delivery(
             message_id=message.id, channel_id=target.channel_id, text=text, origin=origin
         )
 

@@ -22,12 +22,14 @@ from turnkeeper.domain.admission import (
     Refused,
 )
 from turnkeeper.domain.errors import AlreadyRunning
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.frozen import maker, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
 from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.admissions import Admissions
 from turnkeeper.infrastructure.memory.register import Place, Register, Turn, place_of
+
+_new_opened = maker(Opened)
 
 
 class MemoryTurnStore(TurnStore, Standings):
@@ -75,7 +77,7 @@ class MemoryTurnStore(TurnStore, Standings):
                 self._enter(opening, epoch, place, now)
             elif same is not None:
                 self._undo(opening, place)
-            return Opened(
+            return _new_opened(
                 admission=admission,
                 versions=tuple([(owner, self._version_of(owner)) for owner in opening.owners]),
                 resting=self._resting(opening.owners, now),

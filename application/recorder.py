@@ -1,15 +1,12 @@
 """What happens in one turn, noted as it happens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from turnkeeper.application.ports.clock import Clock
-from turnkeeper.domain.events import Entry, Event
-from turnkeeper.domain.frozen import maker
+from turnkeeper.domain.events import Entries, Entry, Event
 
 Listener = Callable[[Entry], None]
-
-_new_entry = maker(Entry)
 
 
 class Recorder:
@@ -20,17 +17,20 @@ class Recorder:
         self._monotonic = clock.monotonic
         self._listeners = listeners
         self._began_s = clock.monotonic()
-        self._lock = Lock()  # guards all below
-        self._entries: list[Entry] = []
-        self._handed_out = 0
+        self._rows: list[float | Event] = []  # both of an event are added at once
+        self._lock = Lock()  # guards the two below, and which number a listener hears
+        self._handed_out = 0  # of the rows
         self._given_back: tuple[Entry, ...] = ()
 
     def note(self, event: Event) -> None:
         """Add an event."""
         at_s = self._monotonic() - self._began_s
+        if not self._listeners:
+            self._rows += (at_s, event)
+            return
         with self._lock:
-            entry = _new_entry(self.turn_id, len(self._entries), at_s, event)
-            self._entries.append(entry)
+            entry = Entry(self.turn_id, len(self._rows) // 2, at_s, event)
+            self._rows += (at_s, event)
         for listener in self._listeners:
             listener(entry)
 
@@ -38,26 +38,25 @@ class Recorder:
         """An instant of the monotonic clock in seconds since the turn began."""
         return monotonic_s - self._began_s
 
-    def take(self) -> tuple[Entry, ...]:
+    def take(self) -> Sequence[Entry]:
         """The entries that were not handed out yet; they go with the next write."""
         with self._lock:
-            new = tuple(self._entries[self._handed_out :])
-            self._handed_out += len(new)
-            if self._given_back:
-                new, self._given_back = self._given_back + new, ()
-        return new
+            first, rows = self._handed_out, self._rows[self._handed_out :]
+            self._handed_out += len(rows)
+            back, self._given_back = self._given_back, ()
+        new = Entries(self.turn_id, first // 2, rows)
+        return (*back, *new) if back else new
 
-    def give_back(self, entries: tuple[Entry, ...]) -> None:
+    def give_back(self, entries: Sequence[Entry]) -> None:
         """Entries that could not be written; they go with the write after."""
         with self._lock:
             self._given_back = (*entries, *self._given_back)
 
     def has_noted(self, kind: type[Event]) -> bool:
         """Whether an event of this kind happened."""
-        return any(type(entry.event) is kind for entry in self.entries)
+        return kind in map(type, self._rows[:])
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All entries so far."""
-        with self._lock:
-            return tuple(self._entries)
+        return tuple(Entries(self.turn_id, 0, self._rows[:]))

@@ -1,6 +1,7 @@
 """What is written when a turn is over: its quota unit, bookings, messages, journal and result."""
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 
 from turnkeeper.application.ports.journal import Journal
@@ -58,7 +59,7 @@ class SettleTurn:
         """Whether the end of a turn is still to be written."""
         return bool(self._waiting)
 
-    def later(self, entries: tuple[Entry, ...]) -> None:
+    def later(self, entries: Sequence[Entry]) -> None:
         """Keep entries that came after their turn was closed for the next write."""
         self._late.extend(entries)
 

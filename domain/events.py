@@ -1,6 +1,9 @@
 """What happens in a turn, as the journal keeps it. Everything anybody later asks is read here."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import field
+from itertools import count
+from typing import overload
 
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen
@@ -397,3 +400,44 @@ class Entry:
     seq: int
     at_s: float
     event: Event = field()
+
+
+class Entries(Sequence[Entry]):
+    """Entries of one turn that follow each other. They are made when they are looked at.
+
+    Attributes:
+        turn_id: Which turn.
+        first_no: The number of the first.
+        rows: Of each one after the other when it was and what happened.
+    """
+
+    __slots__ = ("first_no", "rows", "turn_id")
+
+    def __init__(self, turn_id: str, first_no: int, rows: list[float | Event]) -> None:
+        self.turn_id = turn_id
+        self.first_no = first_no
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows) // 2
+
+    def __iter__(self) -> Iterator[Entry]:
+        rows, turn_id = self.rows, self.turn_id
+        numbered = zip(count(self.first_no), rows[::2], rows[1::2], strict=False)
+        return (Entry(turn_id, no, at_s, event) for no, at_s, event in numbered)  # type: ignore[arg-type]
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, place: int | slice) -> Entry | tuple[Entry, ...]:
+        return tuple(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))

@@ -113,7 +113,7 @@ def _kept_end(closing: Closing) -> _KeptEnd:
         result=closing.result,
         fates=without_texts(closing.fates),
         bookings=tuple(_kept_booking(booked) for booked in closing.bookings),
-        entries=closing.entries,
+        entries=tuple(closing.entries),
         user_id=closing.user_id,
     )
 

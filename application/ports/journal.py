@@ -1,5 +1,6 @@
 """Where the events of turns are kept."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from turnkeeper.domain.events import Entry
@@ -12,7 +13,7 @@ class Journal(Protocol):
         StoreUnavailable: From every method.
     """
 
-    def record(self, entries: tuple[Entry, ...]) -> None:
+    def record(self, entries: Sequence[Entry]) -> None:
         """Add entries. An entry already there (same turn and seq) is left as it is."""
         ...
 

@@ -1,5 +1,6 @@
 """What is being posted, and what is in the channel: the record that survives the process."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -89,7 +90,7 @@ class Ledger(Protocol):
     """
 
     def intend(
-        self, intent: Intent, *, fates: Fates = NO_FATES, entries: tuple[Entry, ...] = ()
+        self, intent: Intent, *, fates: Fates = NO_FATES, entries: Sequence[Entry] = ()
     ) -> bool:
         """Write an intent, what has become of earlier ones, and journal entries, at once.
 
@@ -98,7 +99,7 @@ class Ledger(Protocol):
         """
         ...
 
-    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+    def settle(self, turn_id: str, fates: Fates, *, entries: Sequence[Entry] = ()) -> None:
         """Write what has become of messages, and journal entries."""
         ...
 

@@ -1,5 +1,6 @@
 """The state of running turns: admission, quota, resting models, and how they ended."""
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Protocol
 
@@ -108,7 +109,7 @@ class Closing:
     result: TurnResult
     fates: Fates = Fates()
     bookings: tuple[Booked, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: Sequence[Entry] = ()
     user_id: str | None = None
 
 

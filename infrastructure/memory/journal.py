@@ -1,13 +1,13 @@
 """The journal in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from threading import Lock
 from typing import Any
 
 from turnkeeper.application.ports.journal import Journal
-from turnkeeper.domain.events import Entry, Event
+from turnkeeper.domain.events import Entries, Entry, Event
 from turnkeeper.infrastructure.clock import SystemClock
 from turnkeeper.infrastructure.memory.latest import Latest
 
@@ -28,19 +28,19 @@ class MemoryJournal(Journal):
     def __init__(self, now: Callable[[], datetime] = SystemClock().now) -> None:
         self._now = now
         self._lock = Lock()
-        # Of each turn its rows in one flat list, as they came: thousands of turns are kept, and
-        # the garbage collector looks at each value of theirs again and again.
+        # Of each turn what was recorded, as it came: the first number, times and events, and when,
+        # in flat lists: thousands of turns are kept, and the garbage collector looks at each value
+        # of theirs again and again.
         self._turns: Latest[str, list[Any]] = Latest()
 
-    def record(self, entries: tuple[Entry, ...]) -> None:
+    def record(self, entries: Sequence[Entry]) -> None:
         at = self._now()
-        turns = self._turns
         with self._lock:
+            if type(entries) is Entries:
+                self._keep(entries.turn_id, entries.first_no, entries.rows, at)
+                return
             for entry in entries:
-                kept = turns.get(entry.turn_id)
-                if kept is None:
-                    kept = turns[entry.turn_id] = []
-                kept += (entry.seq, entry.at_s, entry.event, at)
+                self._keep(entry.turn_id, entry.seq, [entry.at_s, entry.event], at)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         return tuple([entry for entry, _ in self.written(turn_id)])
@@ -62,19 +62,34 @@ class MemoryJournal(Journal):
     def forget(self, turn_id: str) -> int:
         """Strike out a turn's entries; returns how many there were."""
         with self._lock:
-            return len(set(self._turns.pop(turn_id, [])[::4]))
+            kept = self._turns.pop(turn_id, [])
+        return len(_by_number(kept))
 
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
             newest = reversed(self._turns.items())
-            began = (turn_id for turn_id, kept in newest if 0 in kept[::4])
+            began = (turn_id for turn_id, kept in newest if 0 in kept[::3])
             return tuple(islice(began, limit))
+
+    def _keep(self, turn_id: str, first_no: int, rows: list[float | Event], at: datetime) -> None:
+        if not rows:
+            return
+        kept = self._turns.get(turn_id)
+        if kept is None:
+            kept = self._turns[turn_id] = []
+        kept += (first_no, rows, at)
 
     def _rows(self, turn_id: str) -> list[_Row]:
         """By number; of two with one number, the first."""
         with self._lock:
             kept = self._turns.get(turn_id, [])[:]
-        by_seq: dict[int, _Row] = {}
-        for row in zip(kept[::4], kept[1::4], kept[2::4], kept[3::4], strict=True):
-            by_seq.setdefault(row[0], row)
-        return [by_seq[seq] for seq in sorted(by_seq)]
+        by_number = _by_number(kept)
+        return [by_number[number] for number in sorted(by_number)]
+
+
+def _by_number(kept: list[Any]) -> dict[int, _Row]:
+    rows: dict[int, _Row] = {}
+    for first_no, parts, at in zip(kept[::3], kept[1::3], kept[2::3], strict=True):
+        for number, at_s, event in zip(count(first_no), parts[::2], parts[1::2], strict=False):
+            rows.setdefault(number, (number, at_s, event, at))
+    return rows

@@ -1,6 +1,6 @@
 """The delivery ledger in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,7 +34,7 @@ class MemoryLedger(Ledger):
         self._turns: Latest[str, dict[str, _Line]] = Latest()
 
     def intend(
-        self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
+        self, intent: Intent, *, fates: Fates = Fates(), entries: Sequence[Entry] = ()
     ) -> bool:
         register, turn_id = self._register, intent.turn_id
         with register.lock:
@@ -46,7 +46,7 @@ class MemoryLedger(Ledger):
         self._journal.record(entries)
         return goes_on
 
-    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+    def settle(self, turn_id: str, fates: Fates, *, entries: Sequence[Entry] = ()) -> None:
         with self._register.lock:
             self._meet(turn_id, fates)
         self._journal.record(entries)

@@ -1,6 +1,7 @@
 """The journal in Postgres."""
 
 import json
+from collections.abc import Sequence
 
 from sqlalchemy import Engine
 
@@ -41,7 +42,7 @@ class PostgresJournal(Journal):
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def record(self, entries: tuple[Entry, ...]) -> None:
+    def record(self, entries: Sequence[Entry]) -> None:
         if entries:
             run(self._engine, *recording(entries), durable=False)
 
@@ -63,14 +64,14 @@ class PostgresJournal(Journal):
         return tuple(dict.fromkeys(row["turn_id"] for row in rows))
 
 
-def recording(entries: tuple[Entry, ...]) -> tuple[Statement, ...]:
+def recording(entries: Sequence[Entry]) -> tuple[Statement, ...]:
     """What adds entries whose server only their turn's row knows; nothing where there are none."""
     if not entries:
         return ()
     return (Statement(RECORD_ANYWHERE, {"entries": rows_to_json(entries)}),)
 
 
-def rows_to_json(entries: tuple[Entry, ...]) -> str:
+def rows_to_json(entries: Sequence[Entry]) -> str:
     """The entries as `RECORD` reads them. An event is text to it, since it cannot read them all."""
     written = ((entry, *event_to_json(entry.event)) for entry in entries)
     rows = [

@@ -1,6 +1,7 @@
 """The delivery ledger in Postgres."""
 
 import json
+from collections.abc import Sequence
 
 from sqlalchemy import Engine
 
@@ -74,7 +75,7 @@ class PostgresLedger(Ledger):
         self._engine = engine
 
     def intend(
-        self, intent: Intent, *, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()
+        self, intent: Intent, *, fates: Fates = Fates(), entries: Sequence[Entry] = ()
     ) -> bool:
         (rows,) = run(self._engine, intending(intent, fates, entries))
         goes_on = bool(rows[0]["goes_on"])
@@ -82,7 +83,7 @@ class PostgresLedger(Ledger):
             run(self._engine, *becoming_due(intent.turn_id, fates))
         return goes_on
 
-    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+    def settle(self, turn_id: str, fates: Fates, *, entries: Sequence[Entry] = ()) -> None:
         meeting = Statement(MEET, {"turn_id": turn_id, "fates": fates_to_json(fates)})
         due = becoming_due(turn_id, fates)
         run(self._engine, meeting, *due, *recording(entries), durable=False)
@@ -106,7 +107,7 @@ def fates_to_json(fates: Fates) -> str:
     return json.dumps([*posted, *({"message_id": m, "state": state} for m, state in after.items())])
 
 
-def intending(intent: Intent, fates: Fates = Fates(), entries: tuple[Entry, ...] = ()) -> Statement:
+def intending(intent: Intent, fates: Fates = Fates(), entries: Sequence[Entry] = ()) -> Statement:
     """What writes an intent, and all that goes with it."""
     values = {
         **intent_values(intent),

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from builders import a_delivery, a_request
 from fakes import FrozenClock
 
@@ -16,7 +18,7 @@ from turnkeeper.infrastructure.memory.sink import MemorySink
 
 
 class AwayLedger(MemoryLedger):
-    def settle(self, turn_id: str, fates: Fates, *, entries: tuple[Entry, ...] = ()) -> None:
+    def settle(self, turn_id: str, fates: Fates, *, entries: Sequence[Entry] = ()) -> None:
         raise StoreUnavailable("it is read-only just now")
 
 

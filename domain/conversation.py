@@ -124,10 +124,13 @@ class MediaDescriptor:
 
 
 class _OfItem:
-    """What follows from an item: kept with it, as most are looked at again and again."""
+    """What follows from an item: kept with it, as a host has most of them in turn after turn.
+
+    Both are None until somebody asks.
+    """
 
     __slots__ = ("_kind", "_tokens")
-    _kind: Any  # its byte in an outline; None until it is asked for, as below
+    _kind: Any  # its byte in an outline
     _tokens: Any  # about how many it is
 
 
@@ -241,7 +244,7 @@ class Conversation(_OfConversation):
         """About how many tokens each item is.
 
         Args:
-            estimate: Says it of an item, whose text alone it goes by: that is done once.
+            estimate: Says it of one, and the same whoever asks; of each it is asked only once.
         """
         tokens = [item._tokens for item in self.items]
         if all(tokens):

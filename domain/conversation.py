@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import field
 from enum import Enum
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 from turnkeeper.domain.frozen import frozen, keep
 from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, odd
@@ -124,10 +124,13 @@ class MediaDescriptor:
 
 
 class _OfItem:
-    """What follows from an item: kept with it, as most are looked at again and again."""
+    """What follows from an item: kept with it, as a host has most of them in turn after turn.
+
+    Both are None until somebody asks.
+    """
 
     __slots__ = ("_kind", "_tokens")
-    _kind: Any  # its byte in an outline; None until it is asked for, as below
+    _kind: Any  # its byte in an outline
     _tokens: Any  # about how many it is
 
 
@@ -183,8 +186,15 @@ def _kind_of(item: Item) -> int:
     return kind
 
 
+class _OfTool:
+    """What follows from a tool."""
+
+    __slots__ = ("_tokens",)
+    _tokens: Any  # about how many it is; None until somebody asks
+
+
 @frozen
-class ToolSpec:
+class ToolSpec(_OfTool):
     """A tool that the model may call.
 
     Attributes:
@@ -196,6 +206,9 @@ class ToolSpec:
     name: str
     description: str = ""
     schema_json: str = '{"type":"object","properties":{}}'
+
+
+Told = TypeVar("Told", Item, ToolSpec)
 
 
 class _OfConversation:
@@ -241,14 +254,22 @@ class Conversation(_OfConversation):
         """About how many tokens each item is.
 
         Args:
-            estimate: Says it of an item, whose text alone it goes by: that is done once.
+            estimate: Says it of one, and the same whoever asks; of each it is asked only once.
         """
-        tokens = [item._tokens for item in self.items]
-        if all(tokens):
-            return tokens
-        new = [item for item in self.items if item._tokens is None]
-        keep(Item._tokens, new, map(estimate, new))
-        return [item._tokens for item in self.items]
+        return _tokens_of(self.items, Item._tokens, estimate)
+
+    def tool_tokens(self, estimate: Callable[[ToolSpec], int]) -> list[int]:
+        """The same of each tool."""
+        return _tokens_of(self.tools, ToolSpec._tokens, estimate)
+
+
+def _tokens_of(told: tuple[Told, ...], slot: Any, estimate: Callable[[Told], int]) -> list[int]:
+    tokens = [one._tokens for one in told]
+    if all(tokens):
+        return tokens
+    new = [one for one in told if one._tokens is None]
+    keep(slot, new, map(estimate, new))
+    return [one._tokens for one in told]
 
 
 def _outline_of(items: tuple[Item, ...]) -> bytes:

@@ -107,7 +107,7 @@ def _declared(kind: type[T], kw_only: bool) -> type[T]:
 
 def _only_has_slots(parent: type) -> bool:
     own = vars(parent)
-    return parent is object or ("__slots__" in own and "__dataclass_fields__" not in own)
+    return parent is object or ("__slots__" in own and "__new__" not in own)
 
 
 def _is_odd(given: object) -> bool:

@@ -114,20 +114,20 @@ def sizes_of(conversation: Conversation, text_tokens: Count = tokens_of) -> Size
     """About how many tokens each item of a conversation is, and its tools.
 
     Args:
-        text_tokens: As `tokens_of`, though it may remember: items are asked about only once.
+        text_tokens: As `tokens_of`, though it may remember; of each item and tool it is asked once.
     """
     items = conversation.tokens(lambda item: item_tokens(item, text_tokens))
-    return Sizes(items=tuple(items), tools=_tools(conversation.tools, text_tokens))
+    if not conversation.tools:
+        return Sizes(items=tuple(items))
+    tools = conversation.tool_tokens(lambda tool: _tool(tool, text_tokens))
+    return Sizes(items=tuple(items), tools=sum(tools))
 
 
 def sizes_by(conversation: Conversation, text_tokens: Count) -> Sizes:
     """The same by another count of texts."""
     items = [item_tokens(item, text_tokens) for item in conversation.items]
-    return Sizes(items=tuple(items), tools=_tools(conversation.tools, text_tokens))
-
-
-def _tools(tools: tuple[ToolSpec, ...], text_tokens: Count) -> int:
-    return sum([_tool(tool, text_tokens) for tool in tools]) if tools else 0
+    tools = [_tool(tool, text_tokens) for tool in conversation.tools]
+    return Sizes(items=tuple(items), tools=sum(tools))
 
 
 def _tool(tool: ToolSpec, text_tokens: Count) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from talks import ITEMS, PLAIN_ITEMS, talks
 
-from turnkeeper.domain.conversation import Conversation, Item, Role, Tag, TextPart
+from turnkeeper.domain.conversation import Conversation, Item, Role, Tag, TextPart, ToolSpec
 from turnkeeper.domain.frozen import replace
 from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, may_go, odd
 from turnkeeper.domain.token_estimate import item_tokens, sizes_by, sizes_of, tokens_of
@@ -97,6 +97,22 @@ def test_an_item_is_counted_once() -> None:
 
     assert sizes_of(talk, count).items == sizes_of(longer, count).items[:2]
     assert counted == ["Be brief.", "hi", "hello"]
+
+
+def test_a_tool_is_counted_once() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return tokens_of(text)
+
+    dice = ToolSpec(name="dice", description="Rolls a die.", schema_json="{}")
+    coin = ToolSpec(name="coin", schema_json="{}")
+    talk, other = Conversation(tools=(dice,)), Conversation(tools=(dice, coin))
+
+    assert sizes_of(talk, count) == sizes_of(talk, count) == sizes_by(talk, tokens_of)
+    assert sizes_of(other, count) == sizes_by(other, tokens_of)
+    assert counted == ["dice", "Rolls a die.", "{}", "coin", "", "{}"]
 
 
 @pytest.mark.parametrize("tag", [None, Tag.NOTE])

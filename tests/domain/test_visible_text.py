@@ -127,7 +127,9 @@ class TestAnyText:
 
 
 LINES = st.lists(
-    st.sampled_from(("```", "~~~", "`", "py", "word. ", "and so", " ", "\t", "||", "(", "👍🏽")),
+    st.sampled_from(
+        ("```", "~~~", "`", "py", "word. ", "and so", " ", "\t", "\n", "\n\n", "||", "(", "👍🏽")
+    ),
     max_size=9,
 ).map("".join)
 Say = tuple[str, list[int]]
@@ -186,6 +188,25 @@ class TestWhatIsOnlyKept:
         )
 
         assert told_by(kept, steps) == told_by(read, steps)
+
+    def test_a_part_just_long_enough_is_a_message(self) -> None:
+        short, enough = VisibleText(PLAIN_RULES, limit=20), VisibleText(PLAIN_RULES, limit=20)
+
+        assert (short.take("abcdefg\n\n"), enough.take("abcdefgh\n\n")) == ((), ("abcdefgh",))
+
+    def test_half_a_character_before_it_counts(self) -> None:
+        visible = VisibleText(PLAIN_RULES, limit=20)
+        visible.take("\ud83d")
+
+        assert visible.take("abcdefg\n\n") == ("\ufffdabcdefg",)
+
+    @pytest.mark.parametrize("before", ["", "One\n", "<think>so</think>", "Bob", "a < b"])
+    def test_it_costs_little_whatever_came_before(self, before: str) -> None:
+        visible = VisibleText(PLAIN_RULES, limit=2000)
+        for sign in before:
+            visible.take(sign)
+
+        assert calls_of(lambda: [visible.take("word ") for _ in range(100)]) <= 600
 
 
 class TestThoughts:

@@ -143,6 +143,7 @@ STEPS = st.lists(
     max_size=8,
 )
 DEDUPED = TextRules(dedupe_from=8)
+BOTH = replace(RULES, dedupe_from=8)
 
 
 def seen_of(visible: VisibleText | ReadText) -> tuple[object, ...]:
@@ -176,7 +177,9 @@ def told_by(visible: VisibleText | ReadText, steps: list[str | Say]) -> list[obj
 class TestWhatIsOnlyKept:
     """What is read late, or never, comes to what it comes to where each piece is read at once."""
 
-    @pytest.mark.parametrize("rules", [PLAIN_RULES, RULES, DEDUPED], ids=["", "watched", "deduped"])
+    @pytest.mark.parametrize(
+        "rules", [PLAIN_RULES, RULES, DEDUPED, BOTH], ids=["", "watched", "deduped", "both"]
+    )
     @pytest.mark.parametrize("cuts", [True, False])
     @given(STEPS, LIMITS)
     def test_it_tells_the_same(
@@ -193,6 +196,13 @@ class TestWhatIsOnlyKept:
         short, enough = VisibleText(PLAIN_RULES, limit=20), VisibleText(PLAIN_RULES, limit=20)
 
         assert (short.take("abcdefg\n\n"), enough.take("abcdefgh\n\n")) == ((), ("abcdefgh",))
+
+    def test_a_piece_that_came_twice_is_taken_once_where_others_speak(self) -> None:
+        visible = VisibleText(BOTH, limit=2000)
+        for _ in range(2):
+            visible.take("A piece that came twice. ")
+
+        assert visible.shown == "A piece that came twice. "
 
     def test_half_a_character_before_it_counts(self) -> None:
         visible = VisibleText(PLAIN_RULES, limit=20)

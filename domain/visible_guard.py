@@ -16,7 +16,7 @@ class SpeakerGuard:
     """
 
     def __init__(self, speakers: Sequence[str]) -> None:
-        self._names = tuple(name.strip().casefold() for name in speakers)
+        self._names = names_of(speakers)
         self._code = CodeWatch()
         self._is_line_start = True
         self._held = ""
@@ -58,7 +58,7 @@ class SpeakerGuard:
         shown: list[str] = []
         for line in _lines(text):
             if self._is_line_start and self._code.fence is None:
-                label = self._is_label(line)
+                label = is_label(line, self._names)
                 if label is None and not is_all:
                     self._held = line
                     break
@@ -70,21 +70,27 @@ class SpeakerGuard:
             shown.append(line)
         return "".join(shown)
 
-    def _is_label(self, line: str) -> bool | None:
-        """Whether a line begins with a label; None while that is unknown."""
-        text = line.lstrip(" \t").lstrip(_MARKS).removeprefix("@").casefold()
-        if not text:
-            return None
-        is_unknown = False
-        for name in self._names:
-            if name.startswith(text):
-                is_unknown = True
-            elif text.startswith(name):
-                after = text[len(name) :].lstrip(_MARKS + " ")
-                if after[:1] and after[0] in _COLONS:
-                    return True
-                is_unknown = is_unknown or not after
-        return None if is_unknown else False
+
+def names_of(speakers: Sequence[str]) -> tuple[str, ...]:
+    """The names as they are compared."""
+    return tuple(name.strip().casefold() for name in speakers)
+
+
+def is_label(line: str, names: tuple[str, ...]) -> bool | None:
+    """Whether a line begins with a label; None while that is unknown."""
+    text = line.lstrip(" \t").lstrip(_MARKS).removeprefix("@").casefold()
+    if not text:
+        return None
+    is_unknown = False
+    for name in names:
+        if name.startswith(text):
+            is_unknown = True
+        elif text.startswith(name):
+            after = text[len(name) :].lstrip(_MARKS + " ")
+            if after[:1] and after[0] in _COLONS:
+                return True
+            is_unknown = is_unknown or not after
+    return None if is_unknown else False
 
 
 def _lines(text: str) -> list[str]:

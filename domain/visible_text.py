@@ -4,6 +4,7 @@ import re
 
 from turnkeeper.domain.segment import least_part
 from turnkeeper.domain.text_rules import TextRules
+from turnkeeper.domain.visible_guard import is_label, names_of
 from turnkeeper.domain.visible_reading import NONE, ReadText
 
 _in_lines = re.compile(r"[<\ud800-\udfff]").search
@@ -83,6 +84,9 @@ class VisibleText:
             self._kept.append(piece)
             return ()
         reading = self._reading
+        if reading is None and self._opens_a_line(piece):
+            self._plain_chars, self._may_mean_more = self._limit, _in_a_line
+            return self.take(piece)
         if reading is None or self._kept or self._is_over:
             reading = self._all_read()
         messages = reading.take(piece)
@@ -106,6 +110,15 @@ class VisibleText:
         messages = reading.end(trim=trim)
         self._look_at(reading)
         return messages
+
+    def _opens_a_line(self, piece: str) -> bool:
+        """Whether the first piece begins a line that cannot become another speaker's."""
+        rules = self._rules
+        if not rules.speakers or rules.dedupe_from is not None or self._kept or self._is_over:
+            return False
+        if len(piece) > self._limit or _in_a_line(piece):
+            return False
+        return is_label(piece, names_of(rules.speakers)) is False
 
     def _all_read(self) -> ReadText:
         """What reads the text, once it has read what was only kept."""

@@ -21,7 +21,7 @@ class PlainLineEnds:
         """Return the chunk with plain line ends."""
         if self._head is not None:
             chunk = self._without_bom(chunk)
-        if self._after_cr or b"\r" in chunk:
+        if chunk and (self._after_cr or b"\r" in chunk):
             chunk = self._with_plain_ends(chunk)
         self.takes_care = self._after_cr or self._head is not None
         return chunk

@@ -127,7 +127,9 @@ class TestAnyText:
 
 
 LINES = st.lists(
-    st.sampled_from(("```", "~~~", "`", "py", "word. ", "and so", " ", "\t", "||", "(", "👍🏽")),
+    st.sampled_from(
+        ("```", "~~~", "`", "py", "word. ", "and so", " ", "\t", "\n", "\n\n", "||", "(", "👍🏽")
+    ),
     max_size=9,
 ).map("".join)
 Say = tuple[str, list[int]]
@@ -141,6 +143,7 @@ STEPS = st.lists(
     max_size=8,
 )
 DEDUPED = TextRules(dedupe_from=8)
+BOTH = replace(RULES, dedupe_from=8)
 
 
 def seen_of(visible: VisibleText | ReadText) -> tuple[object, ...]:
@@ -174,7 +177,9 @@ def told_by(visible: VisibleText | ReadText, steps: list[str | Say]) -> list[obj
 class TestWhatIsOnlyKept:
     """What is read late, or never, comes to what it comes to where each piece is read at once."""
 
-    @pytest.mark.parametrize("rules", [PLAIN_RULES, RULES, DEDUPED], ids=["", "watched", "deduped"])
+    @pytest.mark.parametrize(
+        "rules", [PLAIN_RULES, RULES, DEDUPED, BOTH], ids=["", "watched", "deduped", "both"]
+    )
     @pytest.mark.parametrize("cuts", [True, False])
     @given(STEPS, LIMITS)
     def test_it_tells_the_same(
@@ -186,6 +191,32 @@ class TestWhatIsOnlyKept:
         )
 
         assert told_by(kept, steps) == told_by(read, steps)
+
+    def test_a_part_just_long_enough_is_a_message(self) -> None:
+        short, enough = VisibleText(PLAIN_RULES, limit=20), VisibleText(PLAIN_RULES, limit=20)
+
+        assert (short.take("abcdefg\n\n"), enough.take("abcdefgh\n\n")) == ((), ("abcdefgh",))
+
+    def test_a_piece_that_came_twice_is_taken_once_where_others_speak(self) -> None:
+        visible = VisibleText(BOTH, limit=2000)
+        for _ in range(2):
+            visible.take("A piece that came twice. ")
+
+        assert visible.shown == "A piece that came twice. "
+
+    def test_half_a_character_before_it_counts(self) -> None:
+        visible = VisibleText(PLAIN_RULES, limit=20)
+        visible.take("\ud83d")
+
+        assert visible.take("abcdefg\n\n") == ("\ufffdabcdefg",)
+
+    @pytest.mark.parametrize("before", ["", "One\n", "<think>so</think>", "Bob", "a < b"])
+    def test_it_costs_little_whatever_came_before(self, before: str) -> None:
+        visible = VisibleText(PLAIN_RULES, limit=2000)
+        for sign in before:
+            visible.take(sign)
+
+        assert calls_of(lambda: [visible.take("word ") for _ in range(100)]) <= 600
 
 
 class TestThoughts:

@@ -81,6 +81,9 @@ class TestLineEnds:
     def test_a_pair_cut_in_two_is_one_line_end(self) -> None:
         assert events_of(b"data: a\r", b"\ndata: b\r", b"\n", b"\r", b"\n") == [message("a\nb")]
 
+    def test_an_empty_piece_between_the_two_changes_nothing(self) -> None:
+        assert events_of(b"data: a\r", b"", b"\ndata: b\r\n\r\n") == [message("a\nb")]
+
     def test_an_event_is_not_held_back_for_the_second_half_of_a_pair(self) -> None:
         assert events_of(b"data: a\r\n\r") == [message("a")]
 

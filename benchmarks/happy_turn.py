@@ -65,17 +65,17 @@ class HappyTurn:
         ids = [f"endpoint:{endpoint.id}" for endpoint in configure.endpoints(owner)]
         configure.use_model(server_id, ids[0])
         configure.set_fallbacks(server_id, tuple(ids[1:]))
-        self._request = TurnRequest(
-            server_id=server_id,
-            channel_id="bench",
-            conversation=Conversation(
-                items=tuple(Item.said(_role(m["role"]), m["content"]) for m in messages)
-            ),
-        )
+        self._server_id = server_id
+        self._items = tuple(Item.said(_role(m["role"]), m["content"]) for m in messages)
 
     def turn(self, first_delta: FirstDelta | None = None) -> str:
-        """Run a turn and return the whole text."""
-        return self._kept.run(self._request, TimedSink(first_delta)).text
+        """Run a turn and return the whole text. A host keeps its items, as the floor does."""
+        request = TurnRequest(
+            server_id=self._server_id,
+            channel_id="bench",
+            conversation=Conversation(items=self._items),
+        )
+        return self._kept.run(request, TimedSink(first_delta)).text
 
     def close(self) -> None:
         self._kept.close()

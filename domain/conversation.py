@@ -126,10 +126,11 @@ class MediaDescriptor:
 class _OfItem:
     """What follows from an item: kept with it, as a host has most of them in turn after turn.
 
-    Both are None until somebody asks.
+    They are None until somebody asks.
     """
 
-    __slots__ = ("_kind", "_tokens")
+    __slots__ = ("_chat", "_kind", "_tokens")
+    _chat: Any  # how it is written to most providers
     _kind: Any  # its byte in an outline
     _tokens: Any  # about how many it is
 
@@ -166,6 +167,8 @@ class Item(_OfItem):
         return cls(role=role, parts=(TextPart(text=text),), tag=tag)
 
 
+_MOST_KEPT_CHARS = 4_000
+"""Of how long a text what was written of it is kept: it takes as much memory again."""
 # Looking up an enum's member takes as long as a call.
 _ROLES = {"system": SYSTEM, "user": USER, "model": MODEL, "tool": TOOL}
 _HISTORY, _MEDIA_NOTICE = Tag.HISTORY, Tag.MEDIA_NOTICE
@@ -258,9 +261,27 @@ class Conversation(_OfConversation):
         """
         return _tokens_of(self.items, Item._tokens, estimate)
 
+    def as_written(self, write: Callable[[Item], object]) -> list[Any]:
+        """How each item is written to a provider. Of a short one that is kept with it.
+
+        Args:
+            write: Writes one, and the same whoever asks.
+        """
+        written = [item._chat for item in self.items]
+        if all(written):
+            return written
+        return [item._chat or _written(item, write) for item in self.items]
+
     def tool_tokens(self, estimate: Callable[[ToolSpec], int]) -> list[int]:
         """The same of each tool."""
         return _tokens_of(self.tools, ToolSpec._tokens, estimate)
+
+
+def _written(item: Item, write: Callable[[Item], object]) -> object:
+    written = write(item)
+    if len(item.text) <= _MOST_KEPT_CHARS:
+        keep(Item._chat, (item,), (written,))
+    return written
 
 
 def _tokens_of(told: tuple[Told, ...], slot: Any, estimate: Callable[[Told], int]) -> list[int]:

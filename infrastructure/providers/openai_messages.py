@@ -27,6 +27,7 @@ Message = dict[str, Any]
 
 _WORDS = ("system", "user", "assistant", "tool") * 4
 """Who says an item, by what it is at a glance if it is plain."""
+_WORD_OF = {Role.SYSTEM: "system", Role.USER: "user", Role.MODEL: "assistant"}
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 _OPENING = "(the conversation begins)"
 _GO_ON = "Go on from exactly this beginning of your answer, without repeating it: "
@@ -43,6 +44,25 @@ def messages_of(call: ChatCall, dialect: Dialect) -> list[Message]:
     if goes_on:
         messages.append(_prefix(call.prefill, dialect))
     return messages
+
+
+def written_messages(call: ChatCall, dialect: Dialect) -> list[Any]:
+    """The same as they stand in a body; those that are plain texts are JSON already.
+
+    All dialects write these alike, so a conversation's items are written once, not for each turn.
+    """
+    told, can = call.conversation, call.model.capabilities
+    if told.is_plain and not (call.prefill or can.strict_role_alternation):
+        return told.as_written(_written)
+    return messages_of(call, dialect)
+
+
+def _written(item: Item) -> orjson.Fragment:
+    message = {"role": _WORD_OF[item.role], "content": item.text}
+    try:
+        return orjson.Fragment(orjson.dumps(message))
+    except TypeError:  # half a character is no JSON
+        return orjson.Fragment(orjson.dumps(sound(message)))
 
 
 def _said(call: ChatCall, dialect: Dialect) -> list[Message]:
@@ -185,3 +205,15 @@ def _merged(earlier: Message, later: Message) -> Message:
 
 def _as_parts(content: str | list[Message]) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def sound(value: Any) -> Any:
+    """The value with what JSON in UTF-8 cannot hold, half a character, replaced."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list():
+            return [sound(entry) for entry in value]
+        case dict():
+            return {sound(name): sound(entry) for name, entry in value.items()}
+    return value

@@ -11,7 +11,7 @@ from turnkeeper.domain.conversation import ToolSpec
 from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.model import Endpoint, Sampling
 from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
-from turnkeeper.infrastructure.providers.openai_messages import messages_of
+from turnkeeper.infrastructure.providers.openai_messages import sound, written_messages
 from turnkeeper.infrastructure.providers.refused_parameters import Refusal, value_json
 
 PATH = "/chat/completions"
@@ -52,7 +52,7 @@ class OpenAIRequest:
         try:
             return orjson.dumps(self.body)
         except TypeError:
-            return orjson.dumps(_sound(self.body))
+            return orjson.dumps(sound(self.body))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
     model = (endpoint.model_name or endpoint.label) if endpoint else call.model.name
     fields: dict[str, Any] = {
         "model": model,
-        "messages": messages_of(call, dialect),
+        "messages": written_messages(call, dialect),
         "stream": True,
     }
     if dialect.asks_for_usage:
@@ -162,17 +162,6 @@ def _effort(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
         case "thinking":
             return {name: {"type": word}}
     return {name: word}
-
-
-def _sound(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case list():
-            return [_sound(entry) for entry in value]
-        case dict():
-            return {_sound(name): _sound(entry) for name, entry in value.items()}
-    return value
 
 
 def _is_refused(name: str, value: object, refusals: frozenset[Refusal]) -> bool:

@@ -1,6 +1,7 @@
 """What one provider call has brought so far, its text aside."""
 
 from turnkeeper.domain.failure import Failure
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.outcome import StreamResult, TurnStatus
 from turnkeeper.domain.stream import (
     Finished,
@@ -12,6 +13,8 @@ from turnkeeper.domain.stream import (
     ToolCallDelta,
     Usage,
 )
+
+_new_stream_result = maker(StreamResult)
 
 _ENDS = (Finished, StreamFailed)
 
@@ -52,7 +55,7 @@ class Heard:
         Args:
             text: What of its text was delivered.
         """
-        return StreamResult(
+        return _new_stream_result(
             status=status,
             text=text,
             finish=self.finish,

@@ -17,7 +17,7 @@ from turnkeeper.domain.budget import (
     within_window,
 )
 from turnkeeper.domain.conversation import Conversation, MediaKind
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.frozen import maker, replace
 from turnkeeper.domain.media import (
     Asked,
     Reading,
@@ -35,6 +35,8 @@ from turnkeeper.domain.stream import FinishReason, Usage
 from turnkeeper.domain.token_estimate import sizes_of
 from turnkeeper.domain.truncation import Cut, Sizes, cut_to, drop_oldest
 from turnkeeper.domain.turn import TurnRequest
+
+_new_prepared = maker(Prepared)
 
 Caps = tuple[tuple[str, int], ...]
 TokenLimits = Mapping[str, Limits]
@@ -105,7 +107,7 @@ class PrepareContext:
         drops = self._drop_pairs * (request.retry_count + retries) if was_cut else 0
         reserve, drops = self._room(attempt, model, drops, empty_usage)
         cut, dropped = self._fitted(conversation, model, reserve, drops)
-        return Prepared(
+        return _new_prepared(
             attempt_no=attempt.number,
             conversation=cut.conversation,
             input_tokens=cut.tokens,

@@ -125,13 +125,14 @@ class RunInvocation:
         cleared = Event() if step.take_back else _NOTHING_TO_CLEAR
         try:
             under_way = self._set_up(step, attempt, stage, poster, invocation_no, cleared)
-            outcome_of = self._watch.begun(under_way, stage)
+            work = self._watch.begun(under_way, stage)
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             # Nothing could take its place, so what stood still stands.
             stood = replace(_start_of(step), delivered=step.take_back)
             return _discreet(crashed(stood, error), step)
         self._clear_the_channel(step, poster, cleared)
-        return _discreet(self._ended(outcome_of(), under_way.outlet, stage), step)
+        outcome = self._watch.outcome(work, under_way, stage)
+        return _discreet(self._ended(outcome, under_way.outlet, stage), step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 from turnkeeper.application.outlet import Outlet
 from turnkeeper.application.ports.clock import Clock
@@ -87,10 +88,8 @@ class WatchInvocation:
             LOOK_S,
         )
 
-    def begun(self, under_way: Invocation, stage: Stage) -> Callable[[], Outcome]:
-        """Begin, and return what waits for the end and says what it came to.
-
-        That raises nothing but what is no `Exception`, and then nothing more is posted.
+    def begun(self, under_way: Invocation, stage: Stage) -> Work[Outcome]:
+        """Begin it; `outcome` says what it came to.
 
         Raises:
             RuntimeError: The machine has no thread left for it.
@@ -98,27 +97,23 @@ class WatchInvocation:
         """
         if not under_way.heeds_stop:
             name = f"invocation-{under_way.outlet.invocation_no}"
-            work = self._runner.start(under_way.loop, name)
-            follow = partial(self._followed, work, under_way, stage)
-            return partial(self._watched, work, follow, under_way, stage)
-        own = self._runner.here(
+            return self._runner.start(under_way.loop, name)
+        return self._runner.here(
             under_way.loop,
             partial(self._look, under_way, stage),
             first_look_s=min(self._patience_s, stage.deadline.at_s - under_way.started_at_s),
         )
-        follow = partial(self._done, own, under_way, stage)
-        return partial(self._watched, own, follow, under_way, stage)
 
-    def _watched(
-        self,
-        work: Work[Outcome],
-        follow: Callable[[], Outcome],
-        under_way: Invocation,
-        stage: Stage,
-    ) -> Outcome:
+    def outcome(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> Outcome:
+        """See it to its end.
+
+        It raises nothing but what is no `Exception`, and then nothing more is posted.
+        """
         forget = stage.mailbox.on_arrival(partial(self._on_signal, work, under_way, stage))
         try:
-            return follow()
+            if under_way.heeds_stop:
+                return self._done(cast(OwnWork[Outcome], work), under_way, stage)
+            return self._followed(work, under_way, stage)
         except Cancelled:
             return self._stopped(under_way, stage.mailbox.signal)
         except Exception as error:  # noqa: BLE001 - any bug below is one outcome of the attempt

@@ -17,7 +17,10 @@ from turnkeeper.domain.conversation import (
     ToolSpec,
     VideoPart,
 )
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.truncation import Sizes
+
+_new_sizes = maker(Sizes)
 
 Count = Callable[[str], int]
 
@@ -118,16 +121,16 @@ def sizes_of(conversation: Conversation, text_tokens: Count = tokens_of) -> Size
     """
     items = conversation.tokens(lambda item: item_tokens(item, text_tokens))
     if not conversation.tools:
-        return Sizes(items=tuple(items))
+        return _new_sizes(items=tuple(items))
     tools = conversation.tool_tokens(lambda tool: _tool(tool, text_tokens))
-    return Sizes(items=tuple(items), tools=sum(tools))
+    return _new_sizes(items=tuple(items), tools=sum(tools))
 
 
 def sizes_by(conversation: Conversation, text_tokens: Count) -> Sizes:
     """The same by another count of texts."""
     items = [item_tokens(item, text_tokens) for item in conversation.items]
     tools = [_tool(tool, text_tokens) for tool in conversation.tools]
-    return Sizes(items=tuple(items), tools=sum(tools))
+    return _new_sizes(items=tuple(items), tools=sum(tools))
 
 
 def _tool(tool: ToolSpec, text_tokens: Count) -> int:

@@ -3,7 +3,7 @@
 from itertools import compress
 
 from turnkeeper.domain.conversation import Conversation, ToolCallPart, ToolResultPart
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.outline import ASKS, may_go, odd
 
 _KEPT = -1
@@ -46,6 +46,9 @@ class Cut:
     items: int = 0
 
 
+_new_cut = maker(Cut)
+
+
 def cut_to(conversation: Conversation, sizes: Sizes, *, to_tokens: int | None) -> Cut:
     """The conversation in so many tokens; None is as many as it has.
 
@@ -57,7 +60,7 @@ def cut_to(conversation: Conversation, sizes: Sizes, *, to_tokens: int | None) -
     if over <= 0 and not _tool_links(conversation):
         # As mostly. What may go is then all of the history, in whatever exchanges it is.
         gone = sum(compress(sizes.items, may_go(conversation.outline)))
-        return Cut(conversation=conversation, tokens=total, least_tokens=total - gone)
+        return _new_cut(conversation=conversation, tokens=total, least_tokens=total - gone)
     groups = exchanges(conversation)
     weights = _weights(groups, sizes)
     count, gone = 0, 0
@@ -162,9 +165,9 @@ def _without(
 ) -> Cut:
     gone = {index for group in groups for index in group}
     if not gone:
-        return Cut(conversation=conversation, tokens=tokens, least_tokens=least)
+        return _new_cut(conversation=conversation, tokens=tokens, least_tokens=least)
     kept = tuple(item for index, item in enumerate(conversation.items) if index not in gone)
-    return Cut(
+    return _new_cut(
         conversation=replace(conversation, items=kept),
         tokens=tokens,
         least_tokens=least,

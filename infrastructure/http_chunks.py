@@ -46,13 +46,15 @@ def chunked_pieces(source: Source) -> Iterator[bytes]:
 
 def _only_chunk(buffer: bytes) -> bytes | None:
     """What is in the buffer's chunk, if that is all there is; so words come one by one."""
-    size = _SIZE.match(buffer)
-    if size is None:
+    line, end = buffer.find(_LINE_END, 2), len(buffer) - 2
+    size = buffer[2:line]
+    if line < 0 or not (size.isalnum() and len(size) <= 16 and buffer.endswith(_LINE_END)):
         return None
-    start, end = size.end(), len(buffer) - 2
-    if end - start != int(size[1], 16) or buffer[end:] != _LINE_END:
+    try:
+        length = int(size, 16)
+    except ValueError:
         return None
-    return buffer[start:end]
+    return buffer[line + 2 : end] if end - line - 2 == length else None
 
 
 def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:

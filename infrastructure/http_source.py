@@ -6,7 +6,7 @@ from typing import Protocol
 from turnkeeper.infrastructure.timed_socket import STALLED
 
 _BLOCK_BYTES = 65_536
-_WORD_BYTES = 1_024  # so much is asked for where words come one by one, as memory is taken for it
+_WORD_BYTES = 1_024  # so much is asked for where words come one by one
 
 
 class Receiver(Protocol):
@@ -14,6 +14,10 @@ class Receiver(Protocol):
 
     def recv(self, limit: int, /) -> bytes:
         """Wait for some bytes; none at the end."""
+        ...
+
+    def recv_into(self, buffer: bytearray, limit: int, /) -> int:
+        """The same, into a buffer; how many came."""
         ...
 
     def limit_each(self, timeout_s: float, /) -> None:
@@ -34,9 +38,11 @@ class Source:
 
     def __init__(self, sock: Receiver) -> None:
         self._sock = sock
-        self._recv = sock.recv
+        self._recv_into = sock.recv_into
         self._rest = b""
-        self._block_bytes = _WORD_BYTES
+        # A block is cut from as much memory as was asked for: with many words that leaves holes.
+        self._words = bytearray(_WORD_BYTES)
+        self._are_blocks = False
         self._next_limit_s: float | None = None
 
     @property
@@ -65,25 +71,30 @@ class Source:
         if self._next_limit_s is not None:
             self._sock.limit_next(self._next_limit_s)
             self._next_limit_s = None
-        if limit > self._block_bytes:
-            limit = self._block_bytes
         since_s = monotonic()
         try:
-            block = self._recv(limit)
+            return self._received(limit)
         except STALLED:
-            block = self._recv_again(limit, since_s)
-        self._block_bytes = _WORD_BYTES if len(block) < _WORD_BYTES else _BLOCK_BYTES
-        return block
+            return self._received_at_last(limit, since_s)
 
     def give_back(self, rest: bytes) -> None:
         """What was read too much; the next to be read."""
         self._rest = rest + self._rest
 
-    def _recv_again(self, limit: int, since_s: float) -> bytes:
+    def _received(self, limit: int) -> bytes:
+        if self._are_blocks:
+            block = self._sock.recv(min(limit, _BLOCK_BYTES))
+            self._are_blocks = len(block) >= _WORD_BYTES
+            return block
+        length = self._recv_into(self._words, limit if limit < _WORD_BYTES else _WORD_BYTES)
+        self._are_blocks = length == _WORD_BYTES
+        return bytes(self._words[:length])
+
+    def _received_at_last(self, limit: int, since_s: float) -> bytes:
         """Go on waiting where a signal broke a wait off."""
         while True:
             self._sock.check(since_s)
             try:
-                return self._recv(limit)
+                return self._received(limit)
             except STALLED:
                 continue

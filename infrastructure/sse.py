@@ -96,9 +96,15 @@ class SseReader:
         Raises:
             EventTooLarge: An event is larger than allowed. Events before it were returned.
         """
-        event = _EVENT.fullmatch(chunk) if self._is_fresh and b"\r" not in chunk else None
-        if event and len(chunk) <= self._max_event_bytes:  # words come one by one
-            return [event[1]]
+        if (  # words come one by one; no expression is matched, as that takes memory anew each time
+            self._is_fresh
+            and b"\r" not in chunk
+            and chunk.startswith(b"data:")
+            and chunk.find(b"\n") == len(chunk) - 2
+            and chunk.endswith(b"\n")
+            and len(chunk) <= self._max_event_bytes
+        ):
+            return [chunk[6:-2] if chunk[5:6] == b" " else chunk[5:-2]]
         if self._is_broken:
             raise self._too_large()
         self._is_fresh = False

@@ -50,6 +50,7 @@ class TimedSocket:
         self.plain: socket.socket = getattr(sock, "socket", sock)
         # A TLS socket's recv does nothing but call read.
         self.recv = sock.read if isinstance(sock, ssl.SSLSocket) else sock.recv
+        self.recv_into = sock.recv_into
         self._send = sock.send
         # TLS inside of TLS loses what it was to send if a signal breaks it off.
         self._system_keeps_time = system_keeps_time and self.plain is sock

@@ -21,6 +21,11 @@ class Blocks:
             self._blocks.insert(0, block[limit:])
         return block[:limit]
 
+    def recv_into(self, buffer: bytearray, limit: int, /) -> int:
+        block = self.recv(limit)
+        buffer[: len(block)] = block
+        return len(block)
+
     def limit_each(self, timeout_s: float, /) -> None:
         raise AssertionError("nothing is waited for")
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from turnkeeper.domain.error_report import ErrorReport, read_error
 from turnkeeper.domain.failure import Failure, FailureKind
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.signals import recognise, says_output_limit
 from turnkeeper.domain.stream import (
     Finished,
@@ -24,6 +25,9 @@ from turnkeeper.infrastructure.providers.openai_reasoning import (
 from turnkeeper.infrastructure.providers.openai_tool_calls import ToolCalls
 from turnkeeper.infrastructure.providers.openai_usage import usage_of
 from turnkeeper.infrastructure.providers.speaker import Speaker
+
+_new_serving_provider = maker(ServingProvider)
+_new_finished = maker(Finished)
 
 _NOBODY = ServingProvider()
 
@@ -161,7 +165,7 @@ class OpenAIAnswer:
             return
         model, provider = _name(self._model), _name(chunk.get("provider")) or before.provider
         if model != before.model or provider != before.provider:
-            self._serving = ServingProvider(provider=provider, model=model)
+            self._serving = _new_serving_provider(provider=provider, model=model)
             self._add(self._serving)
 
     def _read_choices(self, choices: object) -> None:
@@ -260,7 +264,7 @@ class OpenAIAnswer:
         reason = reason_of(self._words, has_calls=bool(self._calls))
         if refusal and not (self._has_text or self._texts or self._calls):
             reason = FinishReason.CONTENT_FILTER
-        return Finished(
+        return _new_finished(
             reason=reason,
             raw=tuple(self._words),
             refusal=refusal,

@@ -7,7 +7,7 @@ from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure
-from turnkeeper.domain.frozen import frozen
+from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
@@ -26,6 +26,10 @@ from turnkeeper.infrastructure.providers.openai_request import OpenAIRequest, re
 from turnkeeper.infrastructure.providers.provider_errors import reply_failure
 from turnkeeper.infrastructure.providers.refused_parameters import Refusal, refusal_in
 from turnkeeper.infrastructure.providers.speaker import Speaker
+
+_new_speaker = maker(Speaker)
+_new_call_terms = maker(CallTerms)
+_new_http_request = maker(HttpRequest)
 
 DRAIN_GRACE_S = 0.25
 
@@ -82,7 +86,7 @@ class OpenAICompatibleProvider(ChatProvider):
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
     ) -> Iterator[StreamEvent]:
         dialect = dialect_at(call.endpoint) if call.endpoint else self._dialect
-        terms = CallTerms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
+        terms = _new_call_terms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
         request = request_of(call, dialect)
         return self._negotiation.events(
             request, request.base_url, lambda asked: self._events(asked, terms)
@@ -112,7 +116,7 @@ class OpenAICompatibleProvider(ChatProvider):
             HttpError: The endpoint's address is refused.
         """
         dialect = request.dialect
-        return HttpRequest(
+        return _new_http_request(
             url=request.url,
             headers=(*_BASE_HEADERS, *self._attributed(dialect)),
             secret_headers=_key_headers(dialect, terms.key),
@@ -148,7 +152,7 @@ class OpenAICompatibleProvider(ChatProvider):
         )
 
     def _answer_in(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
-        speaker = Speaker(
+        speaker = _new_speaker(
             provider=terms.speaker,
             status=reply.status,
             now=self._clock.now(),

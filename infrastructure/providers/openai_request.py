@@ -8,7 +8,7 @@ import orjson
 
 from turnkeeper.application.ports.chat_provider import ChatCall
 from turnkeeper.domain.conversation import ToolSpec
-from turnkeeper.domain.frozen import frozen, replace
+from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Endpoint, Sampling
 from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
 from turnkeeper.infrastructure.providers.openai_messages import sound, written_messages
@@ -71,6 +71,9 @@ class OpenAIRequest:
         return replace(self, body=_renamed(self.body, body, refusals))
 
 
+_new_openai_request = maker(OpenAIRequest)
+
+
 def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
     """The request for a call, refused by nobody yet."""
     endpoint = call.endpoint
@@ -91,7 +94,7 @@ def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
         fields["options"] = {"num_ctx": endpoint.num_ctx}
     if _goes_on(call):
         fields |= dict(dialect.prefix_flags)
-    return OpenAIRequest(
+    return _new_openai_request(
         dialect=dialect,
         endpoint=endpoint,
         base_url=_base_url(call, dialect),

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.stream import Usage
+
+_new_usage = maker(Usage)
 
 _MOST = 2**53
 
@@ -15,7 +18,7 @@ def usage_of(raw: Mapping[str, Any]) -> Usage:
     completion = raw.get("completion_tokens_details")
     reasoning = completion.get("reasoning_tokens") if isinstance(completion, dict) else None
     cost = raw.get("cost")
-    usage = Usage(
+    usage = _new_usage(
         input_tokens=_count(raw.get("prompt_tokens")),
         output_tokens=_count(raw.get("completion_tokens")),
         total_tokens=_count(raw.get("total_tokens")),
@@ -31,7 +34,7 @@ def _with_reasoning(usage: Usage) -> Usage:
     parts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
     if None in parts or usage.total_tokens != sum(filter(None, parts)):
         return usage
-    return Usage(
+    return _new_usage(
         input_tokens=usage.input_tokens,
         output_tokens=(usage.output_tokens or 0) + (usage.reasoning_tokens or 0),
         total_tokens=usage.total_tokens,

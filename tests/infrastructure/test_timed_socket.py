@@ -300,6 +300,7 @@ class TestCallsOfTheSystem:
         class Inner:
             def __init__(self, outer: socket.socket) -> None:
                 self.socket, self.recv, self.send = outer, outer.recv, outer.send
+                self.recv_into = outer.recv_into
 
         with socket.socket() as outer:
             timed = TimedSocket(Inner(outer))  # type: ignore[arg-type]

@@ -1,27 +1,34 @@
-"""``make bench-check``: how many calls a turn takes, which no noise can change.
+"""``make bench-check``: whether a turn has become dearer than the baseline says.
 
-Fails where a turn calls more than the baseline allows, and says so where it calls far less, so
-that the baseline follows. ``python -m benchmarks.check --write`` writes a new baseline.
+* Calls of functions, Python's and C's, which no noise can change: 3 % more are allowed, as
+  libraries differ a little between versions.
+* Machine instructions, by cachegrind, where there is a valgrind: the same.
+* CPU time, times the floor's in the same minute. Medians of it move by a tenth from run to run, so
+  15 % more are allowed, and a run that has more is repeated once.
+
+``python -m benchmarks.check --write`` writes a new baseline, which belongs into the change that
+needs it.
 """
 
 import json
 import statistics
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from benchmarks.happy_turn import HappyTurn
-from benchmarks.run import messages
-from benchmarks.tuned_floor import TunedFloor
-from benchmarks.wall_process import walled
+from benchmarks.instructions import instructions
+from benchmarks.timing import side_by_side
+from benchmarks.ways import CASES, SHORT, ways
 
 BASELINE = Path(__file__).with_name("baseline.json")
-ALLOWED = 1.03  # so much more than the baseline; libraries differ a little between versions
+ALLOWED, ALLOWED_TIME = 1.03, 1.15
 ROUNDS, WARM_UP = 5, 3
+TIMED_ROUNDS, TIMED_TURNS = 9, 100
+
+Row = dict[str, int]
+Counts = dict[str, dict[str, Row]]
 
 
 class Calls:
@@ -50,56 +57,72 @@ class Calls:
             self.count += 1
 
 
-@contextmanager
-def ways(tokens: int, history: int, models: tuple[str, ...]) -> Iterator[dict[str, HappyTurn]]:
-    """turnkeeper's turn, and the floor's."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        walled(tokens) as url,
-        closing(TunedFloor(url, "answers", messages(history))) as floor,
-        closing(HappyTurn(url, models, messages(history), data_dir=Path(folder))) as ours,
-    ):
-        yield {"floor": floor, "turnkeeper": ours}  # type: ignore[dict-item]
-
-
-CASES: dict[str, tuple[int, int, tuple[str, ...]]] = {
-    "1 token, 9 messages": (1, 9, ("answers",)),
-    "1 token, 200 messages": (1, 200, ("answers",)),
-    "rescued after a 429": (1, 9, ("refuses", "answers")),
-    "2,000 tokens, 9 messages": (2000, 9, ("answers",)),
-}
-
-
-def counted() -> dict[str, dict[str, int]]:
+def calls() -> dict[str, Row]:
     """The calls of each case, medians of a few turns."""
-    table: dict[str, dict[str, int]] = {}
+    table: dict[str, Row] = {}
     for name, case in CASES.items():
-        with Calls() as calls, ways(*case) as both:
+        with Calls() as counter, ways(*case) as both:
             for _ in range(WARM_UP):
                 for way in both.values():
                     way.turn()
             table[name] = {
-                who: round(statistics.median(calls.of(way.turn) for _ in range(ROUNDS)))
+                who: round(statistics.median(counter.of(way.turn) for _ in range(ROUNDS)))
                 for who, way in both.items()
             }
     return table
 
 
+def cpu_ratio() -> float:
+    """A short turn's CPU time, times the floor's."""
+    with ways(*CASES[SHORT]) as both:
+        for way in both.values():
+            for _ in range(TIMED_TURNS):
+                way.turn()
+        timed = side_by_side(
+            {who: way.turn for who, way in both.items()}, rounds=TIMED_ROUNDS, turns=TIMED_TURNS
+        )
+    return timed["turnkeeper"].cpu_s / timed["floor"].cpu_s
+
+
 def main() -> None:
     """Count, print, compare."""
-    table = counted()
+    known = json.loads(BASELINE.read_text())
+    counts: Counts = {"calls": calls(), "instructions": _instructions() or known["instructions"]}
+    ratio = round(cpu_ratio(), 2)
     if "--write" in sys.argv:
-        BASELINE.write_text(json.dumps(table, indent=2) + "\n")
-    baseline = json.loads(BASELINE.read_text())
-    print(f"{'calls a turn':28}{'floor':>8}{'ours':>8}{'baseline':>10}{'×':>7}")
-    too_many = []
-    for name, row in table.items():
-        known, now = baseline[name]["turnkeeper"], row["turnkeeper"]
-        print(f"{name:28}{row['floor']:8}{now:8}{known:10}{now / known:7.2f}")
-        if now > known * ALLOWED:
-            too_many.append(name)
-    if too_many:
-        raise SystemExit(f"more calls than the baseline allows: {', '.join(too_many)}")
+        known = counts | {"cpu_ratio": ratio}
+        BASELINE.write_text(json.dumps(known, indent=2) + "\n")
+    print(f"{'':38}{'floor':>8}{'ours':>8}{'baseline':>10}{'×':>7}")
+    dearer = [
+        name
+        for name, row, before in _rows(counts, known)
+        if _is_dearer(name, row["floor"], row["turnkeeper"], before["turnkeeper"])
+    ]
+    print(f"{'CPU time, times the floor':38}{'':16}{known['cpu_ratio']:10}{ratio:7}")
+    limit = known["cpu_ratio"] * ALLOWED_TIME
+    if ratio > limit and cpu_ratio() > limit:
+        dearer.append("CPU time")
+    if dearer:
+        raise SystemExit(f"dearer than the baseline allows: {', '.join(dearer)}")
+
+
+def _instructions() -> dict[str, Row] | None:
+    counted = {who: instructions(who) for who in ("floor", "turnkeeper")}
+    if None in counted.values():
+        print("there is no valgrind, so no instructions are counted")
+        return None
+    return {SHORT: {who: round(one / 1000) for who, one in counted.items() if one}}
+
+
+def _rows(now: Counts, known: Counts) -> Iterator[tuple[str, Row, Row]]:
+    for what, words in (("calls", "calls"), ("instructions", "1,000 instructions")):
+        for name, row in now[what].items():
+            yield f"{words}, {name}", row, known[what][name]
+
+
+def _is_dearer(name: str, floor: int, ours: int, before: int) -> bool:
+    print(f"{name:38}{floor:8}{ours:8}{before:10}{ours / before:7.2f}")
+    return ours > before * ALLOWED
 
 
 if __name__ == "__main__":

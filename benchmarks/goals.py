@@ -140,9 +140,7 @@ GOALS = (
     Goal(
         what="256 threads, KiB grown a thread", value=_cell(*OF_256, "grown_kib_a_thread"), limit=80
     ),
-    Goal(
-        what="256 threads, peak MB", value=_cell(*OF_256, "most_mb"), limit=120
-    ),
+    Goal(what="256 threads, peak MB", value=_cell(*OF_256, "most_mb"), limit=120),
     Goal(
         what="two processes, turns a second, times one's",
         value=_to(

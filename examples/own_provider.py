@@ -180,6 +180,8 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
 class MurmurProvider(ChatProvider):
     """Asks over HTTP. Safe to use from several threads."""
 
+    heeds_stop = True
+
     def __init__(
         self, http: HttpClient, *, base_url: str = BASE_URL, clock: Clock | None = None
     ) -> None:

@@ -1,6 +1,6 @@
 """The journal in memory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import count, islice
 from threading import Lock
@@ -28,19 +28,21 @@ class MemoryJournal(Journal):
     def __init__(self, now: Callable[[], datetime] = SystemClock().now) -> None:
         self._now = now
         self._lock = Lock()
-        # Of each turn what was recorded, as it came: the first number, times and events, and when,
-        # in flat lists: thousands of turns are kept, and the garbage collector looks at each value
-        # of theirs again and again.
+        # Of each turn what was recorded, as it came: a number, how many values follow, when that
+        # was, and so many times and events. It is all in one flat list, as thousands of turns are
+        # kept, and the garbage collector looks at each value of theirs again and again.
         self._turns: Latest[str, list[Any]] = Latest()
 
     def record(self, entries: Sequence[Entry]) -> None:
         at = self._now()
         with self._lock:
-            if type(entries) is Entries:
-                self._keep(entries.turn_id, entries.first_no, entries.rows, at)
-                return
-            for entry in entries:
-                self._keep(entry.turn_id, entry.seq, [entry.at_s, entry.event], at)
+            for run in (entries,) if type(entries) is Entries else _runs(entries):
+                if not run.rows:
+                    continue
+                kept = self._turns.get(run.turn_id)
+                if kept is None:
+                    kept = self._turns[run.turn_id] = []
+                kept += (run.first_no, len(run.rows), at, *run.rows)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         return tuple([entry for entry, _ in self.written(turn_id)])
@@ -68,16 +70,8 @@ class MemoryJournal(Journal):
     def recent(self, limit: int = 20) -> tuple[str, ...]:
         with self._lock:
             newest = reversed(self._turns.items())
-            began = (turn_id for turn_id, kept in newest if 0 in kept[::3])
+            began = (turn_id for turn_id, kept in newest if _knows_its_begin(kept))
             return tuple(islice(began, limit))
-
-    def _keep(self, turn_id: str, first_no: int, rows: list[float | Event], at: datetime) -> None:
-        if not rows:
-            return
-        kept = self._turns.get(turn_id)
-        if kept is None:
-            kept = self._turns[turn_id] = []
-        kept += (first_no, rows, at)
 
     def _rows(self, turn_id: str) -> list[_Row]:
         """By number; of two with one number, the first."""
@@ -87,9 +81,35 @@ class MemoryJournal(Journal):
         return [by_number[number] for number in sorted(by_number)]
 
 
+def _runs(entries: Sequence[Entry]) -> Iterator[Entries]:
+    """The entries, those together that follow each other."""
+    run: Entries | None = None
+    for entry in entries:
+        if run is None or (run.turn_id, run.first_no + len(run)) != (entry.turn_id, entry.seq):
+            if run is not None:
+                yield run
+            run = Entries(entry.turn_id, entry.seq, [])
+        run.rows += (entry.at_s, entry.event)
+    if run is not None:
+        yield run
+
+
+def _recorded(kept: list[Any]) -> Iterator[tuple[int, list[Any], datetime]]:
+    """What was recorded each time: the first number, times and events, and when."""
+    place = 0
+    while place < len(kept):
+        first_no, length, at = kept[place : place + 3]
+        place += 3 + length
+        yield first_no, kept[place - length : place], at
+
+
+def _knows_its_begin(kept: list[Any]) -> bool:
+    return any(first_no == 0 for first_no, _, _ in _recorded(kept))
+
+
 def _by_number(kept: list[Any]) -> dict[int, _Row]:
     rows: dict[int, _Row] = {}
-    for first_no, parts, at in zip(kept[::3], kept[1::3], kept[2::3], strict=True):
+    for first_no, parts, at in _recorded(kept):
         for number, at_s, event in zip(count(first_no), parts[::2], parts[1::2], strict=False):
             rows.setdefault(number, (number, at_s, event, at))
     return rows

@@ -25,6 +25,7 @@ from turnkeeper.domain.adjust import tokens_of
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
+from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
@@ -296,17 +297,23 @@ def _discreet(outcome: Outcome, step: Step) -> Outcome:
     has_failed = isinstance(outcome, FAILED)
     if not has_failed and not any([result.failure for result in outcome.ran.stream_results]):
         return outcome
-    conversation = step.prepared.conversation
+    conversation, known = step.prepared.conversation, dict[int, Failure]()
+
+    def discreet(failure: Failure) -> Failure:
+        """The failure; the call's and the invocation's are mostly the same one."""
+        if id(failure) not in known:
+            known[id(failure)] = without_quotes(failure, conversation)
+        return known[id(failure)]
+
     results = tuple(
-        replace(result, failure=without_quotes(result.failure, conversation))
-        if result.failure
-        else result
-        for result in outcome.ran.stream_results
+        [
+            replace(result, failure=discreet(result.failure)) if result.failure else result
+            for result in outcome.ran.stream_results
+        ]
     )
     ran = replace(outcome.ran, stream_results=results)
     if isinstance(outcome, FAILED):
-        failure = without_quotes(outcome.failure, conversation)
-        return replace(outcome, ran=ran, failure=failure)
+        return replace(outcome, ran=ran, failure=discreet(outcome.failure))
     return replace(outcome, ran=ran)
 
 

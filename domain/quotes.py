@@ -15,7 +15,7 @@ from turnkeeper.domain.conversation import (
     ToolResultPart,
 )
 from turnkeeper.domain.failure import Failure
-from turnkeeper.domain.frozen import replace
+from turnkeeper.domain.frozen import frozen, replace
 from turnkeeper.domain.redact import MASK
 
 QUOTE_CHARACTERS = 20
@@ -29,19 +29,42 @@ _WORD = re.compile(r"\w+")
 
 def without_quotes(failure: Failure, conversation: Conversation) -> Failure:
     """Return the failure without what it repeats of the conversation."""
-    texts = tuple(_texts_of(conversation))
+    texts = _looked_for(_texts_of(conversation))
     code = failure.code
     return replace(
         failure,
-        message=unquoted(failure.message, texts),
-        evidence=unquoted(failure.evidence, texts),
-        code=unquoted(code, texts) if code else code,
+        message=_masked(failure.message, texts),
+        evidence=_masked(failure.evidence, texts),
+        code=_masked(code, texts) if code else code,
     )
 
 
 def unquoted(said: str, texts: Iterable[str]) -> str:
     """Return what was said without what it repeats of the texts."""
-    return _masked(said, {_BLANK.sub(" ", text).strip() for text in texts})
+    return _masked(said, _looked_for(texts))
+
+
+@frozen
+class _LookedFor:
+    """What is looked for in what was said.
+
+    Attributes:
+        short: Texts that are masked whole, the longest first.
+        long: All others, one to a line. No text holds a line break any more, so nothing reaches
+            from one into the next.
+    """
+
+    short: tuple[str, ...]
+    long: str
+
+
+def _looked_for(texts: Iterable[str]) -> _LookedFor:
+    plain = {_BLANK.sub(" ", text).strip() for text in texts}
+    short = [text for text in plain if WHOLE_CHARACTERS <= len(text) < QUOTE_CHARACTERS]
+    return _LookedFor(
+        short=tuple(sorted(short, key=lambda text: (-len(text), text))),
+        long="\n".join([text for text in plain if len(text) >= QUOTE_CHARACTERS]),
+    )
 
 
 def _texts_of(conversation: Conversation) -> Iterator[str]:
@@ -59,13 +82,12 @@ def _text_of(part: Part) -> str:
     return ""
 
 
-def _masked(text: str, texts: set[str]) -> str:
-    for whole in sorted(texts, key=lambda text: (-len(text), text)):
-        if WHOLE_CHARACTERS <= len(whole) < QUOTE_CHARACTERS:
-            text = text.replace(whole, MASK)
-    # No text holds a line break any more, so nothing reaches from one into the next.
-    everything = "\n".join(text for text in texts if len(text) >= QUOTE_CHARACTERS)
-    return "".join(_pieces(text, everything)) if everything else text
+def _masked(text: str, texts: _LookedFor) -> str:
+    for whole in texts.short:
+        text = text.replace(whole, MASK)
+    if len(text) < QUOTE_CHARACTERS or not texts.long:
+        return text
+    return "".join(_pieces(text, texts.long))
 
 
 def _pieces(text: str, everything: str) -> Iterator[str]:

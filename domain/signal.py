@@ -8,6 +8,27 @@ from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.pattern import lazily
 
 
+class Shown:
+    """What of a report signs are looked for in.
+
+    Attributes:
+        provider: Who says it.
+        status: With which status.
+        symbols: Its codes, types and other symbols: what each is, as it stands, in lower case.
+        text: What it says for people, in lower case.
+    """
+
+    __slots__ = ("provider", "status", "symbols", "text")
+
+    def __init__(self, report: ErrorReport) -> None:
+        symbols = [("code", report.code), ("type", report.type)]
+        symbols += [("reason", word) for word in report.words]
+        self.provider = report.provider
+        self.status = report.effective_status
+        self.symbols = [(name, word, word.lower()) for name, word in symbols if word is not None]
+        self.text = report.text
+
+
 @frozen
 class Signal:
     """One sign, and what it means.
@@ -32,28 +53,20 @@ class Signal:
     says: re.Pattern[str] | None = None
     until_midnight_pacific: bool = False
 
-    def evidence(self, report: ErrorReport) -> str | None:
-        """What of the report shows it, such as ``code=1113``; None if nothing does."""
-        status = report.effective_status
-        if self.providers and report.provider not in self.providers:
+    def evidence(self, shown: Shown) -> str | None:
+        """What of a report shows it, such as ``code=1113``; None if nothing does."""
+        status = shown.status
+        if self.providers and shown.provider not in self.providers:
             return None
         if self.statuses and status not in self.statuses:
             return None
         if self.words is None and self.says is None:
             return "no other signal" if status is None else f"status={status}"
-        return self._word_in(report) or self._phrase_in(report)
-
-    def _word_in(self, report: ErrorReport) -> str | None:
-        if self.words is None:
-            return None
-        symbols = (("code", report.code), ("type", report.type))
-        for name, word in (*symbols, *(("reason", word) for word in report.words)):
-            if word is not None and self.words.fullmatch(word.lower()):
-                return f"{name}={word}"
-        return None
-
-    def _phrase_in(self, report: ErrorReport) -> str | None:
-        found = self.says.search(report.text) if self.says is not None else None
+        if self.words is not None:
+            for name, word, lowered in shown.symbols:
+                if self.words.fullmatch(lowered):
+                    return f"{name}={word}"
+        found = self.says.search(shown.text) if self.says is not None else None
         return f"says {found[0]!r}" if found else None
 
 

@@ -56,10 +56,12 @@ def says_output_limit(report: ErrorReport) -> bool:
 
 def _first(report: ErrorReport) -> tuple["Signal", str]:
     # Imported with the first failure: a turn that goes well needs none of them.
+    from turnkeeper.domain.signal import Shown
     from turnkeeper.domain.signal_rules import SIGNALS
 
+    shown = Shown(report)
     for signal in SIGNALS:
-        if (evidence := signal.evidence(report)) is not None:
+        if (evidence := signal.evidence(shown)) is not None:
             return signal, evidence
     raise AssertionError("the last signal fits every report")
 

@@ -18,15 +18,14 @@ import os
 import re
 import selectors
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import count
 from typing import Any, TextIO
 from urllib.request import urlopen
 
+from benchmarks.neighbour import neighbour
 from turnkeeper.infrastructure.wall.answer import Answer
 from turnkeeper.infrastructure.wall.dialect import Asked, OpenAiDialect
 
@@ -37,18 +36,9 @@ BACKLOG = 1024
 READ_BYTES = 65_536
 
 
-@contextmanager
-def timed_wall(tokens: int, gap_s: float) -> Iterator[str]:
+def timed_wall(tokens: int, gap_s: float) -> AbstractContextManager[str]:
     """The address of one in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.timed_wall", str(tokens), str(gap_s)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.communicate("")
+    return neighbour("benchmarks.timed_wall", tokens, gap_s)
 
 
 def told(url: str, path: str) -> Any:

@@ -3,11 +3,10 @@
 ``python -m benchmarks.wall_process TOKENS`` prints its address and ends with its standard input.
 """
 
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
+from benchmarks.neighbour import neighbour
 from turnkeeper.infrastructure.wall.answer import Answer, ToolCall
 from turnkeeper.infrastructure.wall.behaviour import Refuse
 from turnkeeper.infrastructure.wall.seen import Seen
@@ -16,18 +15,9 @@ from turnkeeper.infrastructure.wall.server import Wall
 CALLS = 10  # of a tool, one by one, by the model of that name
 
 
-@contextmanager
-def walled(tokens: int = 1, gap_s: float = 0.0) -> Iterator[str]:
+def walled(tokens: int = 1, gap_s: float = 0.0) -> AbstractContextManager[str]:
     """Its OpenAI-compatible address; its models are those of `main`."""
-    command = [sys.executable, "-m", "benchmarks.wall_process", str(tokens), str(gap_s)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.communicate("")
+    return neighbour("benchmarks.wall_process", tokens, gap_s)
 
 
 def _calling(seen: Seen) -> Answer:

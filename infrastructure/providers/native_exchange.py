@@ -4,8 +4,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-import orjson
-
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, replace
@@ -21,6 +19,7 @@ from turnkeeper.infrastructure.providers.refused_parameters import (
     refusal_in,
     value_json,
 )
+from turnkeeper.infrastructure.providers.sound_json import sound_json
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
 DRAIN_GRACE_S = 0.25
@@ -74,7 +73,7 @@ class Draft:
             url=self.url,
             headers=(*_HEADERS, *self.headers),
             secret_headers=self.key_headers,
-            body=_payload(self.body),
+            body=sound_json(self.body),
         )
 
     def without(self, refusals: frozenset[Refusal]) -> "Draft":
@@ -188,22 +187,3 @@ class NativeExchange:
 def _camel_case(name: str) -> str:
     first, *others = name.split("_")
     return "".join((first, *(other.capitalize() for other in others)))
-
-
-def _payload(body: dict[str, Any]) -> bytes:
-    """The body as JSON; half a character, which JSON in UTF-8 cannot hold, is replaced."""
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        return orjson.dumps(_sound(body))
-
-
-def _sound(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case dict():
-            return {name: _sound(entry) for name, entry in value.items()}
-        case list():
-            return [_sound(entry) for entry in value]
-    return value

@@ -22,6 +22,7 @@ from turnkeeper.domain.conversation import (
 )
 from turnkeeper.domain.outline import ODD
 from turnkeeper.infrastructure.providers.dialects import Dialect
+from turnkeeper.infrastructure.providers.sound_json import sound_json
 
 Message = dict[str, Any]
 
@@ -58,11 +59,7 @@ def written_messages(call: ChatCall, dialect: Dialect) -> list[Any]:
 
 
 def _written(item: Item) -> orjson.Fragment:
-    message = {"role": _WORD_OF[item.role], "content": item.text}
-    try:
-        return orjson.Fragment(orjson.dumps(message))
-    except TypeError:  # half a character is no JSON
-        return orjson.Fragment(orjson.dumps(sound(message)))
+    return orjson.Fragment(sound_json({"role": _WORD_OF[item.role], "content": item.text}))
 
 
 def _said(call: ChatCall, dialect: Dialect) -> list[Message]:
@@ -205,15 +202,3 @@ def _merged(earlier: Message, later: Message) -> Message:
 
 def _as_parts(content: str | list[Message]) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def sound(value: Any) -> Any:
-    """The value with what JSON in UTF-8 cannot hold, half a character, replaced."""
-    match value:
-        case str():
-            return value.encode("utf-8", "replace").decode()
-        case list():
-            return [sound(entry) for entry in value]
-        case dict():
-            return {sound(name): sound(entry) for name, entry in value.items()}
-    return value

@@ -11,8 +11,9 @@ from turnkeeper.domain.conversation import ToolSpec
 from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Endpoint, Sampling
 from turnkeeper.infrastructure.providers.dialects import MAX_COMPLETION_TOKENS, MAX_TOKENS, Dialect
-from turnkeeper.infrastructure.providers.openai_messages import sound, written_messages
+from turnkeeper.infrastructure.providers.openai_messages import written_messages
 from turnkeeper.infrastructure.providers.refused_parameters import Refusal, value_json
+from turnkeeper.infrastructure.providers.sound_json import sound_json
 
 PATH = "/chat/completions"
 
@@ -48,11 +49,8 @@ class OpenAIRequest:
 
     @property
     def payload(self) -> bytes:
-        """The body as JSON; half a character, which JSON in UTF-8 cannot hold, is replaced."""
-        try:
-            return orjson.dumps(self.body)
-        except TypeError:
-            return orjson.dumps(sound(self.body))
+        """The body as JSON."""
+        return sound_json(self.body)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 import gc
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from socket import socketpair
 from threading import Event, Semaphore, Thread
@@ -66,6 +66,18 @@ def post(
 def body_of(client: HttpClient, request: HttpRequest | str) -> bytes:
     with post(client, request) as stream:
         return b"".join(stream.chunks())
+
+
+def replies_until_closed(gone: Event) -> Callable[[Peer], None]:
+    """Replies once, and says when the other side has hung up."""
+
+    def talk(peer: Peer) -> None:
+        peer.receive()
+        peer.send(reply(b"a"))
+        peer.wait_for_close()
+        gone.set()
+
+    return talk
 
 
 class TestRequest:
@@ -315,13 +327,7 @@ class TestConnections:
     def test_one_that_is_in_use_while_the_client_closes_is_closed_behind_its_reply(self) -> None:
         client, gone = HttpClient(user_agent="turnkeeper/test"), Event()
 
-        def talk(peer: Peer) -> None:
-            peer.receive()
-            peer.send(reply(b"a"))
-            peer.wait_for_close()
-            gone.set()
-
-        with serving(talk) as server, post(client, server.url) as stream:
+        with serving(replies_until_closed(gone)) as server, post(client, server.url) as stream:
             client.close()
             assert b"".join(stream.chunks()) == b"a"
             assert gone.wait(WAIT_S)
@@ -341,13 +347,7 @@ class TestConnections:
     def test_closing_the_client_closes_those_that_rest(self) -> None:
         client, gone = HttpClient(user_agent="turnkeeper/test"), Event()
 
-        def talk(peer: Peer) -> None:
-            peer.receive()
-            peer.send(reply(b"a"))
-            peer.wait_for_close()
-            gone.set()
-
-        with serving(talk) as server:
+        with serving(replies_until_closed(gone)) as server:
             body_of(client, server.url)
             client.close()
             assert gone.wait(WAIT_S)
@@ -355,13 +355,7 @@ class TestConnections:
     def test_it_closes_them_also_where_somebody_holds_on_to_a_reply(self) -> None:
         client, gone = HttpClient(user_agent="turnkeeper/test"), Event()
 
-        def talk(peer: Peer) -> None:
-            peer.receive()
-            peer.send(reply(b"a"))
-            peer.wait_for_close()
-            gone.set()
-
-        with serving(talk) as server:
+        with serving(replies_until_closed(gone)) as server:
             request = HttpRequest(url=server.url)
             held = client.post_stream(request, stop=ThreadStop(), read_timeout_s=WAIT_S)
             assert b"".join(held.chunks()) == b"a"

@@ -6,6 +6,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
 from inspect import signature
+from threading import Barrier
 from typing import Any, ClassVar
 
 import pytest
@@ -180,12 +181,34 @@ def test_a_maker_checks_and_refuses_as_the_class_does() -> None:
         assert apple(weight_g=1) == Apple(weight_g=1)
 
 
-def test_once_it_has_made_a_value_a_maker_passes_the_class_by() -> None:
-    apple: Any = maker(Apple)
+def test_once_it_has_made_a_value_a_maker_passes_the_class_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    apple = maker(Apple)
+    first = apple(weight_g=1)
 
-    apple(weight_g=1)
+    def refuse(*_given: object, **_named: object) -> None:
+        raise AssertionError
 
-    assert apple.func is Apple.__new__
+    monkeypatch.setattr(Apple, "__new__", refuse)
+
+    assert apple(weight_g=1) == first
+
+
+def test_threads_may_share_the_first_value_of_a_maker() -> None:
+    def made_by_all(_round: int) -> set[Apple]:
+        apple, ready = maker(Apple), Barrier(8)
+
+        def make(weight_g: int) -> Apple:
+            ready.wait()
+            return apple(weight_g=weight_g)
+
+        return set(threads.map(make, range(8)))
+
+    with ThreadPoolExecutor(8) as threads:
+        made = [made_by_all(number) for number in range(50)]
+
+    assert made == [{Apple(weight_g=number) for number in range(8)}] * 50
 
 
 def test_what_it_is_called_with_is_told_as_by_a_dataclass() -> None:

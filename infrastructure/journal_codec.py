@@ -6,7 +6,7 @@ once written is kept for good.
 
 import json
 import re
-from typing import Any, get_args
+from typing import get_args
 
 from turnkeeper.domain.errors import StoreError
 from turnkeeper.domain.events import EffectFailed, Entry, Event
@@ -15,6 +15,7 @@ from turnkeeper.infrastructure.json_values import as_json, from_json_as
 
 UNREADABLE = (KeyError, TypeError, ValueError)
 UNREAD = "this version cannot read the event"
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def name_of(event: type[Event]) -> str:
@@ -89,7 +90,3 @@ def result_from_json(text: str) -> TurnResult:
             "a turn's result cannot be read: a newer version of turnkeeper may have written it"
         ) from error
     return result
-
-
-def _dumps(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"))

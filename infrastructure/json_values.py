@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
 
@@ -44,9 +45,9 @@ def to_json(kind: Any) -> Change | None:
     if kind in AS_IT_IS:
         return None
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return lambda value: value.value
+        return attrgetter("_value_")
     if kind is datetime:
-        return lambda value: value.isoformat()
+        return datetime.isoformat
     if is_dataclass(kind):
         return _object_to_json(kind)
     if get_origin(kind) in (tuple, frozenset):
@@ -100,12 +101,24 @@ def _changes(kind: Any, change_of: Callable[[Any], Change | None]) -> dict[str, 
 
 
 def _object_to_json(kind: Any) -> Change:
-    changes = tuple(_changes(kind, to_json).items())
+    changes = _changes(kind, to_json)
+    names, values_of = tuple(changes), _values_of(tuple(changes))
+    changing = tuple((name, one) for name, one in changes.items() if one is not None)
 
     def change(value: Any) -> dict[str, Any]:
-        return {name: _changed(one, getattr(value, name)) for name, one in changes}
+        data = dict(zip(names, values_of(value), strict=True))
+        for name, one in changing:
+            data[name] = one(data[name])
+        return data
 
     return change
+
+
+def _values_of(names: tuple[str, ...]) -> Change:
+    """What gives the values of these fields, in order."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: [getattr(value, name) for name in names]
 
 
 def _object_from_json(kind: Any) -> Change:
@@ -158,11 +171,14 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return tuple(one for one in get_args(kind) if one is not NoneType)
 
 
-def _union_to_json(kind: Any) -> Change:
+def _unless_none(change: Change | None) -> Change | None:
+    return None if change is None else lambda value: None if value is None else change(value)
+
+
+def _union_to_json(kind: Any) -> Change | None:
     members = _members(kind)
     if len(members) == 1:
-        inner = to_json(members[0])
-        return lambda value: None if value is None else _changed(inner, value)
+        return _unless_none(to_json(members[0]))
     changes = {one: _object_to_json(one) for one in members}
 
     def change(value: Any) -> dict[str, Any] | None:
@@ -173,10 +189,9 @@ def _union_to_json(kind: Any) -> Change:
     return change
 
 
-def _union_from_json(kind: Any) -> Change:
+def _union_from_json(kind: Any) -> Change | None:
     members = _members(kind)
     if len(members) == 1:
-        inner = from_json(members[0])
-        return lambda data: None if data is None else _changed(inner, data)
+        return _unless_none(from_json(members[0]))
     changes = {one.__name__: _object_from_json(one) for one in members}
     return lambda data: None if data is None else changes[data["is"]](data)

@@ -75,7 +75,7 @@ def _once(
             cursors = [_sent(driver, statements[0])]
         else:
             cursors = _sent_together(driver, statements, durable=durable)
-        return tuple(cursor.fetchall() if cursor.description else [] for cursor in cursors)
+        return tuple([_rows_of(cursor) for cursor in cursors])
     except BaseException:
         # Whatever state it is in, nobody else is to find it so.
         pooled.invalidate()
@@ -87,14 +87,21 @@ def _once(
 def _sent_together(
     driver: BoundedConnection, statements: tuple[Statement, ...], *, durable: bool
 ) -> list[psycopg.Cursor[Row]]:
-    # Not the driver's own transaction: within a pipeline that waits for answers on the way.
+    # What is sent before the one point of synchronization is one transaction to the server. The
+    # driver's own would wait for answers on the way.
     with driver.pipeline():
-        for first in (BEGIN,) if durable else (BEGIN, COMMIT_SOON):
+        if durable:
+            return [_sent(driver, statement) for statement in statements]
+        for first in (BEGIN, COMMIT_SOON):
             _sent(driver, first)
         cursors = [_sent(driver, statement) for statement in statements]
         _sent(driver, COMMIT)
-    return cursors
+        return cursors
 
 
 def _sent(driver: BoundedConnection, statement: Statement) -> psycopg.Cursor[Row]:
     return driver.cursor(row_factory=dict_row).execute(statement.sql, statement.values)
+
+
+def _rows_of(cursor: psycopg.Cursor[Row]) -> list[Row]:
+    return [] if cursor.rownumber is None else cursor.fetchall()

@@ -1,5 +1,6 @@
 """Which of an owner's keys is used next, and what an outcome does to it."""
 
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import NewType
 
@@ -178,37 +179,49 @@ class RotationPool:
         Where none in rotation is free it is the main key, last of all while that rests for
         another model.
         """
-        free = [
-            key
-            for key in self.keys
-            if key.id not in without
-            and (key.enabled or key.is_main)
-            and key.health.free_at(model, now) == now
-        ]
-        rotating = [key for key in free if key.enabled]
-        best = rotating or free or self._spared(model, without, now)
-        if not best:
-            return NothingFree(next_at=self._next_at(model, now))
-        key = best[0] if len(best) == 1 else self._first_of(best, model, now)
-        return _new_chosen(key=key, is_probe=key.health.is_half_open(model, now))
+        return next_key(self.keys, model=model, without=without, now=now)
 
-    def _spared(self, model: str, without: frozenset[KeyId], now: datetime) -> list[RotationKey]:
-        mains = [key for key in self.keys if key.is_main and key.id not in without]
-        return [key for key in mains if key.health.spares(model, now)]
 
-    def _next_at(self, model: str, now: datetime) -> datetime | None:
-        lendable = [key for key in self.keys if key.enabled or key.is_main]
-        instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
-        return min([at for at in instants if at > now], default=None)
+def next_key(
+    keys: Collection[RotationKey], *, model: str, without: frozenset[KeyId], now: datetime
+) -> Chosen | NothingFree:
+    """What `RotationPool.choose` chooses of these keys."""
+    free = [
+        key
+        for key in keys
+        if key.id not in without
+        and (key.enabled or key.is_main)
+        and key.health.free_at(model, now) == now
+    ]
+    best = free or _spared(keys, model, without, now)
+    if not best:
+        return NothingFree(next_at=_next_at(keys, model, now))
+    key = best[0] if len(best) == 1 else _first_of(best, model, now)
+    return _new_chosen(key=key, is_probe=key.health.is_half_open(model, now))
 
-    @staticmethod
-    def _first_of(keys: list[RotationKey], model: str, now: datetime) -> RotationKey:
-        def order(key: RotationKey) -> tuple[bool, int, int, int]:
-            health = key.health
-            is_due = health.is_half_open(model, now)
-            return (not is_due, health.load(now), health.usage_count, key.id)
 
-        return min(keys, key=order)
+def _spared(
+    keys: Iterable[RotationKey], model: str, without: frozenset[KeyId], now: datetime
+) -> list[RotationKey]:
+    mains = [key for key in keys if key.is_main and key.id not in without]
+    return [key for key in mains if key.health.spares(model, now)]
+
+
+def _next_at(keys: Iterable[RotationKey], model: str, now: datetime) -> datetime | None:
+    lendable = [key for key in keys if key.enabled or key.is_main]
+    instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
+    return min([at for at in instants if at > now], default=None)
+
+
+def _first_of(keys: list[RotationKey], model: str, now: datetime) -> RotationKey:
+    """One in rotation, if there is any, and of those the one that is due first."""
+
+    def order(key: RotationKey) -> tuple[bool, bool, int, int, int]:
+        health = key.health
+        is_due = health.is_half_open(model, now)
+        return (not key.enabled, not is_due, health.load(now), health.usage_count, key.id)
+
+    return min(keys, key=order)
 
 
 @frozen

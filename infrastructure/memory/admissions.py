@@ -23,7 +23,8 @@ from turnkeeper.domain.standing import Standing
 from turnkeeper.infrastructure.memory.latest import Latest
 
 UnitKey = tuple[str, str]
-_UNLIMITED = Granted()
+UNLIMITED = Granted()
+"""What is granted where no rule asks for anything."""
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class Admissions:
         """
         quota = check.quota if check.quota and check.quota.rule.limits_anything else None
         if quota is None and check.cooldown is None:  # as on most servers
-            return _UNLIMITED
+            return UNLIMITED
         key = check.server_id, check.trigger_key or check.holder
         refusal = self._cooling(key, check.cooldown, now) or self._exceeding(key, quota, now)
         if refusal is not None:
@@ -83,6 +84,8 @@ class Admissions:
 
     def settle(self, settle: Settle, *, turn_id: str) -> None:
         """Charge the unit, or let it go."""
+        if not self._units:  # as on most servers
+            return
         match settle:
             case Nothing():
                 self.let_go(turn_id)

@@ -37,12 +37,13 @@ class MemoryJournal(Journal):
         at = self._now()
         with self._lock:
             for run in (entries,) if type(entries) is Entries else _runs(entries):
-                if not run.rows:
+                rows, turn_id = run.rows, run.turn_id
+                if not rows:
                     continue
-                kept = self._turns.get(run.turn_id)
+                kept = self._turns.get(turn_id)
                 if kept is None:
-                    kept = self._turns[run.turn_id] = []
-                kept += (run.first_no, len(run.rows), at, *run.rows)
+                    kept = self._turns[turn_id] = []
+                kept += (run.first_no, len(rows), at, *rows)
 
     def entries(self, turn_id: str) -> tuple[Entry, ...]:
         return tuple([entry for entry, _ in self.written(turn_id)])

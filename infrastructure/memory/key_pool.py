@@ -1,13 +1,11 @@
 """A pool of keys that finds the next one without a look at each."""
 
 from bisect import bisect_right, insort
+from collections.abc import Collection
 from datetime import UTC, datetime
 from itertools import islice
 
-from turnkeeper.domain.frozen import maker
-from turnkeeper.domain.rotation import KeyId, RotationKey, RotationPool
-
-_new_rotation_pool = maker(RotationPool)
+from turnkeeper.domain.rotation import KeyId, RotationKey
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -42,10 +40,11 @@ class KeyPool:
         if self._is_ordered:
             self._put_in_order(key)
             return
-        self._keys[key.id] = key
-        if len(self._keys) > self._few:
+        keys = self._keys
+        keys[key.id] = key
+        if len(keys) > self._few:
             self._is_ordered = True
-            for each in self._keys.values():
+            for each in keys.values():
                 self._list(each)
 
     def remove(self, key_id: KeyId) -> None:
@@ -53,17 +52,18 @@ class KeyPool:
         if self._is_ordered:
             self._unlist(key)
 
-    def whole(self) -> RotationPool:
-        return _new_rotation_pool(keys=tuple(self._keys.values()))
+    def whole(self) -> Collection[RotationKey]:
+        """All keys, as long as none is put or removed."""
+        return self._keys.values()
 
-    def lendable(self, without: frozenset[KeyId], now: datetime) -> RotationPool:
-        """What `RotationPool.choose` has to see; if it chooses none of it, there is none."""
+    def lendable(self, without: frozenset[KeyId], now: datetime) -> Collection[RotationKey]:
+        """What `next_key` has to see; if it chooses none of it, there is none."""
         if not self._is_ordered:
-            return self.whole()
+            return self._keys.values()
         idle = (key_id for _, _, key_id in self._idle if key_id not in without)
         back = self._rests[: bisect_right(self._rests, now, key=lambda place: place[0])]
         ids = (*self._others, *(key_id for _, _, key_id in back), *islice(idle, 1))
-        return _new_rotation_pool(keys=tuple(self._keys[key_id] for key_id in ids))
+        return [self._keys[key_id] for key_id in ids]
 
     def _put_in_order(self, key: RotationKey) -> None:
         before = self._keys.get(key.id)

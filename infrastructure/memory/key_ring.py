@@ -23,6 +23,7 @@ from turnkeeper.domain.rotation import (
     RotationKey,
     booked,
     lent,
+    next_key,
 )
 from turnkeeper.domain.secret import Sealed, Secret
 from turnkeeper.infrastructure.memory.key_pool import KeyPool
@@ -34,7 +35,7 @@ from turnkeeper.infrastructure.saved_keys import (
     starting_usage,
 )
 
-_new_lease = maker(Lease)
+_new_lease, _new_rotation_key = maker(Lease), maker(RotationKey)
 
 _NO_KEYS = KeyPool()
 
@@ -76,14 +77,14 @@ class MemoryKeyRing(KeyRing, KeyVault):
             now = self._clock.now()
             while True:
                 lendable = pool.lendable(left_out, now)
-                chosen = lendable.choose(model=model, without=left_out, now=now)
+                chosen = next_key(lendable, model=model, without=left_out, now=now)
                 if isinstance(chosen, NothingFree):
-                    nothing = pool.whole().choose(model=model, without=left_out, now=now)
+                    nothing = next_key(pool.whole(), model=model, without=left_out, now=now)
                     assert isinstance(nothing, NothingFree)
                     at = nothing.next_at
                     return none_free(
                         None if at is None else (at - now).total_seconds(),
-                        refused=[key.id for key in pool.whole().keys if key.health.disabled],
+                        refused=[key.id for key in pool.whole() if key.health.disabled],
                         is_empty=not pool.ids,
                         shut=shut,
                         whose=f"{owner} for {provider}",
@@ -244,8 +245,11 @@ class MemoryKeyRing(KeyRing, KeyVault):
         row.pool.put(key)
 
     def _set_health(self, row: _Row, health: KeyHealth) -> None:
-        row.key = key = replace(row.key, health=health)
-        row.pool.put(key)
+        key = row.key
+        row.key = new = _new_rotation_key(
+            id=key.id, is_main=key.is_main, enabled=key.enabled, health=health
+        )
+        row.pool.put(new)
 
     def _refuse_double(self, pool: list[_Row], secret: Secret) -> None:
         known = self._vault.fingerprints(secret)

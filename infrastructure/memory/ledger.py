@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnkeeper.application.ports.journal import Journal
-from turnkeeper.application.ports.ledger import Fates, Intent, IntentState, Ledger
+from turnkeeper.application.ports.ledger import NO_FATES, Fates, Intent, IntentState, Ledger
 from turnkeeper.application.ports.orphans import Left
 from turnkeeper.domain.events import Entry
 from turnkeeper.infrastructure.memory.latest import Latest
@@ -34,21 +34,22 @@ class MemoryLedger(Ledger):
         self._turns: Latest[str, dict[str, _Line]] = Latest()
 
     def intend(
-        self, intent: Intent, *, fates: Fates = Fates(), entries: Sequence[Entry] = ()
+        self, intent: Intent, *, fates: Fates = NO_FATES, entries: Sequence[Entry] = ()
     ) -> bool:
         register, turn_id = self._register, intent.turn_id
         with register.lock:
-            self._meet(turn_id, fates)
+            if fates is not NO_FATES:
+                self._meet(turn_id, fates)
             goes_on = register.is_current(turn_id, intent.epoch)
             if goes_on:
-                line = _Line(intent, register.clock.now())
-                self._lines(turn_id).setdefault(intent.intent_id, line)
+                self._add(_Line(intent, register.clock.now()))
         self._journal.record(entries)
         return goes_on
 
     def settle(self, turn_id: str, fates: Fates, *, entries: Sequence[Entry] = ()) -> None:
         with self._register.lock:
-            self._meet(turn_id, fates)
+            if fates is not NO_FATES:
+                self._meet(turn_id, fates)
         self._journal.record(entries)
 
     def left_by(self, turn_id: str) -> tuple[tuple[Intent, IntentState, str | None], ...]:
@@ -59,8 +60,7 @@ class MemoryLedger(Ledger):
     def remember(self, left: Left) -> None:
         """Add an intent that its turn could not write."""
         with self._register.lock:
-            line = _Line(left.intent, left.written_at, left.state, left.message_id)
-            self._lines(left.intent.turn_id).setdefault(left.intent.intent_id, line)
+            self._add(_Line(left.intent, left.written_at, left.state, left.message_id))
             self._register.become_due(left.intent.turn_id, has_stuck=False)
 
     def mark_absent(self, turn_id: str, intent_ids: tuple[str, ...]) -> None:
@@ -92,19 +92,20 @@ class MemoryLedger(Ledger):
             ]
         return tuple(sorted(found, key=lambda left: left.written_at))
 
-    def _lines(self, turn_id: str) -> dict[str, _Line]:
-        lines = self._turns.get(turn_id)
+    def _add(self, line: _Line) -> None:
+        """Add a line, unless its intent has one."""
+        intent = line.intent
+        lines = self._turns.get(intent.turn_id)
         if lines is None:
-            lines = self._turns[turn_id] = {}
-        return lines
+            self._turns[intent.turn_id] = {intent.intent_id: line}
+        else:
+            lines.setdefault(intent.intent_id, line)
 
     def _meet(self, turn_id: str, fates: Fates) -> None:
         posted, stuck, gone = fates.posted, fates.stuck, fates.taken_back
-        if not (posted or stuck or gone):
-            return
         if posted or stuck:
             self._register.become_due(turn_id, has_stuck=bool(stuck))
-        lines = self._turns.get(turn_id, {})
+        lines = self._turns.get(turn_id, _NO_LINES)
         for intent_id, delivery in posted:
             line = lines.get(intent_id)
             if line is not None:
@@ -116,6 +117,7 @@ class MemoryLedger(Ledger):
                 _take_away(line, stuck, gone)
 
 
+_NO_LINES: dict[str, _Line] = {}
 _MAY_COME = (IntentState.INTENDED, IntentState.ABSENT)
 """What is gone stays gone, what is stuck was posted, and what was absent may have come."""
 

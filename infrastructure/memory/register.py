@@ -7,11 +7,11 @@ from threading import RLock
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.turn_store import Opening
 from turnkeeper.domain.answers import Signal
-from turnkeeper.domain.owner import Owner
+from turnkeeper.domain.owner import Owner, OwnerKind
 from turnkeeper.domain.turn import TurnResult
 from turnkeeper.infrastructure.memory.latest import Latest
 
-Place = tuple[str, str]
+Place = tuple[OwnerKind, str, str]
 """A server and a channel."""
 
 
@@ -59,8 +59,8 @@ class Register:
         self.lock = RLock()
         self._turns: Latest[str, Turn] = Latest()
         self._keys: Latest[tuple[str, str], str] = Latest()
-        # Some of these are over: looking at all turns took a millisecond.
-        self._places: Latest[Place, tuple[Turn, ...]] = Latest()
+        # Those that run: looking at all turns took a millisecond.
+        self._places: dict[Place, tuple[Turn, ...]] = {}
 
     def add(self, turn: Turn) -> None:
         """Enter a turn under its id and its key."""
@@ -71,18 +71,19 @@ class Register:
     def begin(self, turn: Turn, place: Place) -> None:
         """Enter a turn that runs in a channel from now on."""
         self.add(turn)
-        before = self._places.pop(place, ())  # the places used last are kept
-        self._places[place] = (*self._running(before), turn) if before else (turn,)
+        before = self._places.get(place)
+        self._places[place] = (turn,) if before is None else (*before, turn)
 
     def end(self, turn: Turn, result: TurnResult, place: Place) -> None:
         """Give a turn its result; most often its channel has no other."""
         turn.result, turn.ended_at = result, self.clock.now()
-        if self._places.get(place) == (turn,):
-            del self._places[place]
+        self._leave(turn, place)
 
     def remove(self, turn_id: str) -> None:
         """Strike a turn out, as if it had never begun."""
-        self._keys.pop(_key(self._turns.pop(turn_id)), None)
+        turn = self._turns.pop(turn_id)
+        self._keys.pop(_key(turn), None)
+        self._leave(turn, place_of(turn.server, turn.channel_id))
 
     def get(self, turn_id: str) -> Turn | None:
         """The turn of that id."""
@@ -95,7 +96,7 @@ class Register:
     def become_due(self, turn_id: str, *, has_stuck: bool) -> None:
         """Call a sweep: a message is stuck, or came after its turn was given up."""
         turn = self._turns.get(turn_id)
-        if turn is not None and turn.sweep_due is None and (has_stuck or turn.given_up):
+        if turn is not None and (has_stuck or turn.given_up) and turn.sweep_due is None:
             turn.sweep_due = self.clock.now()
 
     def of_key(self, server: Owner, turn_key: str) -> str | None:
@@ -108,9 +109,9 @@ class Register:
         return self._turns.get(turn_id)
 
     def is_current(self, turn_id: str, epoch: int) -> bool:
-        """Whether the turn runs, and under this epoch."""
+        """Whether the turn runs, and under this epoch: one that was given up has another."""
         turn = self._turns.get(turn_id)
-        return turn is not None and turn.is_running and turn.epoch == epoch
+        return turn is not None and turn.epoch == epoch and turn.result is None
 
     def is_alive(self, turn: Turn) -> bool:
         """Whether it runs and gave a sign of life in time."""
@@ -121,20 +122,23 @@ class Register:
         turn.given_up = True
         turn.epoch += 1
         self._keys.pop(_key(turn), None)
+        self._leave(turn, place_of(turn.server, turn.channel_id))
 
     def in_channel(self, place: Place) -> tuple[Turn, ...]:
-        """The turns that are not over in a channel, oldest first."""
-        turns = self._places.get(place)
-        return tuple(self._running(turns)) if turns is not None else ()
+        """The turns that run in a channel, oldest first."""
+        return self._places.get(place, ())
 
-    def _running(self, turns: tuple[Turn, ...]) -> list[Turn]:
-        known = self._turns
-        return [one for one in turns if one.is_running and known.get(one.turn_id) is one]
+    def _leave(self, turn: Turn, place: Place) -> None:
+        """Most often its channel has no other."""
+        there = self._places.pop(place, ())
+        if there and there != (turn,):
+            others = [other for other in there if other is not turn]
+            self._places[place] = tuple(others)
 
 
 def place_of(server: Owner, channel_id: str) -> Place:
     """The place of a channel."""
-    return str(server), channel_id
+    return server.kind, server.id, channel_id
 
 
 def _key(turn: Turn) -> tuple[str, str]:

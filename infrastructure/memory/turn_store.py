@@ -1,7 +1,7 @@
 """The state of running turns, in memory."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from turnkeeper.application.ports.key_ring import KeyRing
@@ -26,10 +26,14 @@ from turnkeeper.domain.frozen import maker, replace
 from turnkeeper.domain.owner import Owner
 from turnkeeper.domain.plan import RestScope
 from turnkeeper.domain.standing import Standing
-from turnkeeper.infrastructure.memory.admissions import Admissions
+from turnkeeper.infrastructure.memory.admissions import UNLIMITED, Admissions
 from turnkeeper.infrastructure.memory.register import Place, Register, Turn, place_of
 
 _new_opened = maker(Opened)
+
+_FREE = ("", datetime.min.replace(tzinfo=UTC))
+"""The lease of a channel that nobody holds."""
+_NO_RESTS: frozenset[RestScope] = frozenset()
 
 
 class MemoryTurnStore(TurnStore, Standings):
@@ -61,26 +65,28 @@ class MemoryTurnStore(TurnStore, Standings):
 
     def open(self, opening: Opening) -> Opened | AlreadyEnded:
         register, place = self._register, place_of(opening.server, opening.channel_id)
+        owners, version_of = opening.owners, self._version_of
         with register.lock:
             now = register.clock.now()
-            same = register.same_as(opening)
-            dead = self._give_up_dead(opening, same, place, now)
+            same, rivals = register.same_as(opening), register.in_channel(place)
+            dead = self._give_up_dead(opening, same, rivals, now) if same or rivals else []
             if dead:  # one of them may have had the key
                 same = register.same_as(opening)
-            if same is not None and same.result is not None:
-                return AlreadyEnded(result=same.result)
-            if same is not None and (same.given_up or same.turn_id != opening.turn_id):
-                raise _running_as(same, opening)
+            if same is not None:
+                if same.result is not None:
+                    return AlreadyEnded(result=same.result)
+                if same.given_up or same.turn_id != opening.turn_id:
+                    raise _running_as(same, opening)
             admission = self._admission(opening, dead, place, now)
             epoch = _epoch(same, dead)
             if isinstance(admission, Granted):
-                self._enter(opening, epoch, place, now)
+                self._enter(opening, same, epoch, place, now)
             elif same is not None:
                 self._undo(opening, place)
             return _new_opened(
                 admission=admission,
-                versions=tuple([(owner, self._version_of(owner)) for owner in opening.owners]),
-                resting=self._resting(opening.owners, now),
+                versions=tuple([(owner, version_of(owner)) for owner in owners]),
+                resting=self._resting(owners, now) if self._rests else _NO_RESTS,
                 epoch=epoch,
             )
 
@@ -89,9 +95,9 @@ class MemoryTurnStore(TurnStore, Standings):
             return self._admissions.ask(check, self._now())
 
     def close(self, closing: Closing) -> None:
-        register = self._register
+        register, turn_id = self._register, closing.turn_id
         with register.lock:
-            turn = register.get(closing.turn_id)
+            turn = register.get(turn_id)
             if turn is None:
                 if closing.result.refusal is not None:
                     register.add(_refused(closing, self._now()))
@@ -100,9 +106,9 @@ class MemoryTurnStore(TurnStore, Standings):
             elif turn.epoch == closing.epoch:
                 place = place_of(closing.server, closing.channel_id)
                 register.end(turn, closing.result, place)
-                self._free(place, closing.turn_id)
-            self._admissions.settle(closing.settle, turn_id=closing.turn_id)
-        self._ledger.settle(closing.turn_id, closing.fates, entries=closing.entries)
+                self._free(place, turn_id)
+            self._admissions.settle(closing.settle, turn_id=turn_id)
+        self._ledger.settle(turn_id, closing.fates, entries=closing.entries)
         for booked in closing.bookings:
             self._keys.book(booked.lease, booked.booking, keeps_lease=booked.keeps_lease)
 
@@ -127,7 +133,7 @@ class MemoryTurnStore(TurnStore, Standings):
     def look(self, opening: Opening) -> Standing:
         with self._register.lock:
             now, place = self._now(), place_of(opening.server, opening.channel_id)
-            busy_until = self._leases.get(place, ("", now))[1] if opening.serialize else now
+            busy_until = self._leases.get(place, _FREE)[1] if opening.serialize else now
             found = self._admissions.look(opening.admission, now)
             return replace(
                 found,
@@ -178,9 +184,8 @@ class MemoryTurnStore(TurnStore, Standings):
     # ── opening ─────────────────────────────────────────────────────────────────────────────
 
     def _give_up_dead(
-        self, opening: Opening, same: Turn | None, place: Place, now: datetime
+        self, opening: Opening, same: Turn | None, rivals: tuple[Turn, ...], now: datetime
     ) -> list[Turn]:
-        rivals = self._register.in_channel(place)
         if same is not None and same not in rivals:
             rivals = (*rivals, same)
         dead = [
@@ -195,20 +200,23 @@ class MemoryTurnStore(TurnStore, Standings):
     def _admission(
         self, opening: Opening, dead: list[Turn], place: Place, now: datetime
     ) -> Admission:
-        away_until = self._unreachable.get(place, now)
-        if away_until > now:
+        away_until = self._unreachable.get(place)
+        if away_until is not None and away_until > now:
             return Refused(kind=RefusalKind.UNREACHABLE, until=away_until)
-        holder, busy_until = self._leases.get(place, ("", now))
-        if opening.serialize and busy_until > now and holder != opening.turn_id:
-            return Refused(kind=RefusalKind.CHANNEL_BUSY, until=busy_until)
+        if opening.serialize:
+            holder, busy_until = self._leases.get(place, _FREE)
+            if busy_until > now and holder != opening.turn_id:
+                return Refused(kind=RefusalKind.CHANNEL_BUSY, until=busy_until)
         if opening.admission is None:
-            return Granted()
+            return UNLIMITED
         gone = [turn.turn_id for turn in dead]
         return self._admissions.ask(opening.admission, now, instead_of=gone)
 
-    def _enter(self, opening: Opening, epoch: int, place: Place, now: datetime) -> None:
+    def _enter(
+        self, opening: Opening, same: Turn | None, epoch: int, place: Place, now: datetime
+    ) -> None:
         alive_until = now + _seconds(opening.alive_s)
-        if self._register.get(opening.turn_id) is None:
+        if same is None:
             turn = Turn(
                 turn_id=opening.turn_id,
                 turn_key=opening.turn_key,
@@ -235,11 +243,11 @@ class MemoryTurnStore(TurnStore, Standings):
 
     def _hold(self, turn: Turn) -> None:
         place = place_of(turn.server, turn.channel_id)
-        if self._leases.get(place, ("",))[0] == turn.turn_id:
+        if self._leases.get(place, _FREE)[0] == turn.turn_id:
             self._leases[place] = turn.turn_id, turn.alive_until
 
     def _free(self, place: Place, turn_id: str) -> None:
-        if self._leases.get(place, ("",))[0] == turn_id:
+        if self._leases.get(place, _FREE)[0] == turn_id:
             del self._leases[place]
 
     def _now(self) -> datetime:

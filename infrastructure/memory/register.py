@@ -21,7 +21,8 @@ class Turn:
 
     Of its opening only what is asked of a turn that is over: thousands of them are kept.
 
-    `sweep_due` is until when a sweeper's claim holds, or when what is left is due.
+    `holds_channel` says that no other turn that does runs in its channel. `sweep_due` is until when
+    a sweeper's claim holds, or when what is left is due.
     """
 
     turn_id: str
@@ -29,6 +30,7 @@ class Turn:
     server: Owner
     channel_id: str
     user_id: str | None
+    holds_channel: bool
     epoch: int
     alive_until: datetime
     opened_at: datetime
@@ -74,16 +76,16 @@ class Register:
         before = self._places.get(place)
         self._places[place] = (turn,) if before is None else (*before, turn)
 
-    def end(self, turn: Turn, result: TurnResult, place: Place) -> None:
-        """Give a turn its result; most often its channel has no other."""
+    def end(self, turn: Turn, result: TurnResult) -> None:
+        """Give a turn its result."""
         turn.result, turn.ended_at = result, self.clock.now()
-        self._leave(turn, place)
+        self._leave(turn)
 
     def remove(self, turn_id: str) -> None:
         """Strike a turn out, as if it had never begun."""
         turn = self._turns.pop(turn_id)
         self._keys.pop(_key(turn), None)
-        self._leave(turn, place_of(turn.server, turn.channel_id))
+        self._leave(turn)
 
     def get(self, turn_id: str) -> Turn | None:
         """The turn of that id."""
@@ -105,7 +107,9 @@ class Register:
 
     def same_as(self, opening: Opening) -> Turn | None:
         """The turn of the same key, or of the same id."""
-        turn_id = self.of_key(opening.server, opening.turn_key) or opening.turn_id
+        turn_id = opening.turn_id
+        if opening.turn_key:
+            turn_id = self.of_key(opening.server, opening.turn_key) or turn_id
         return self._turns.get(turn_id)
 
     def is_current(self, turn_id: str, epoch: int) -> bool:
@@ -122,16 +126,16 @@ class Register:
         turn.given_up = True
         turn.epoch += 1
         self._keys.pop(_key(turn), None)
-        self._leave(turn, place_of(turn.server, turn.channel_id))
+        self._leave(turn)
 
     def in_channel(self, place: Place) -> tuple[Turn, ...]:
         """The turns that run in a channel, oldest first."""
         return self._places.get(place, ())
 
-    def _leave(self, turn: Turn, place: Place) -> None:
-        """Most often its channel has no other."""
+    def _leave(self, turn: Turn) -> None:
+        place = place_of(turn.server, turn.channel_id)
         there = self._places.pop(place, ())
-        if there and there != (turn,):
+        if there and there != (turn,):  # most often its channel has no other
             others = [other for other in there if other is not turn]
             self._places[place] = tuple(others)
 

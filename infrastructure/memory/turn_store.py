@@ -1,7 +1,7 @@
 """The state of running turns, in memory."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from turnkeeper.application.ports.key_ring import KeyRing
@@ -31,8 +31,6 @@ from turnkeeper.infrastructure.memory.register import Place, Register, Turn, pla
 
 _new_opened = maker(Opened)
 
-_FREE = ("", datetime.min.replace(tzinfo=UTC))
-"""The lease of a channel that nobody holds."""
 _NO_RESTS: frozenset[RestScope] = frozenset()
 
 
@@ -59,13 +57,12 @@ class MemoryTurnStore(TurnStore, Standings):
         self._keys = keys
         self._version_of = version_of
         self._admissions = Admissions()
-        self._leases: dict[Place, tuple[str, datetime]] = {}
         self._unreachable: dict[Place, datetime] = {}
         self._rests: dict[RestScope, datetime] = {}
 
     def open(self, opening: Opening) -> Opened | AlreadyEnded:
         register, place = self._register, place_of(opening.server, opening.channel_id)
-        owners, version_of = opening.owners, self._version_of
+        owners = opening.owners
         with register.lock:
             now = register.clock.now()
             same, rivals = register.same_as(opening), register.in_channel(place)
@@ -77,15 +74,15 @@ class MemoryTurnStore(TurnStore, Standings):
                     return AlreadyEnded(result=same.result)
                 if same.given_up or same.turn_id != opening.turn_id:
                     raise _running_as(same, opening)
-            admission = self._admission(opening, dead, place, now)
+            admission = self._admission(opening, rivals, dead, place, now)
             epoch = _epoch(same, dead)
             if isinstance(admission, Granted):
                 self._enter(opening, same, epoch, place, now)
             elif same is not None:
-                self._undo(opening, place)
+                register.remove(opening.turn_id)
             return _new_opened(
                 admission=admission,
-                versions=tuple([(owner, version_of(owner)) for owner in owners]),
+                versions=tuple(zip(owners, map(self._version_of, owners), strict=True)),
                 resting=self._resting(owners, now) if self._rests else _NO_RESTS,
                 epoch=epoch,
             )
@@ -104,9 +101,7 @@ class MemoryTurnStore(TurnStore, Standings):
             elif turn.result is not None:
                 return
             elif turn.epoch == closing.epoch:
-                place = place_of(closing.server, closing.channel_id)
-                register.end(turn, closing.result, place)
-                self._free(place, turn_id)
+                register.end(turn, closing.result)
             self._admissions.settle(closing.settle, turn_id=turn_id)
         self._ledger.settle(turn_id, closing.fates, entries=closing.entries)
         for booked in closing.bookings:
@@ -122,7 +117,6 @@ class MemoryTurnStore(TurnStore, Standings):
             for turn in turns.values():
                 if turn is not None and turn.is_running:
                     turn.alive_until = self._in(alive_s)
-                    self._hold(turn)
             return frozenset(i for i, turn in turns.items() if turn is None or turn.given_up)
 
     def mark_unreachable(self, server: Owner, channel_id: str, *, for_s: float) -> None:
@@ -133,12 +127,12 @@ class MemoryTurnStore(TurnStore, Standings):
     def look(self, opening: Opening) -> Standing:
         with self._register.lock:
             now, place = self._now(), place_of(opening.server, opening.channel_id)
-            busy_until = self._leases.get(place, _FREE)[1] if opening.serialize else now
+            rivals = self._register.in_channel(place) if opening.serialize else ()
             found = self._admissions.look(opening.admission, now)
             return replace(
                 found,
                 away_until=_if_later(self._unreachable.get(place, now), now),
-                busy_until=_if_later(busy_until, now),
+                busy_until=_if_later(_held_until(rivals, opening, now), now),
                 resting=tuple(
                     sorted(
                         (
@@ -155,9 +149,8 @@ class MemoryTurnStore(TurnStore, Standings):
         return self._now()
 
     def let_go(self, turn: Turn) -> None:
-        """Free the channel and the unit of a turn that was swept."""
+        """Free the unit of a turn that was swept."""
         with self._register.lock:
-            self._free(place_of(turn.server, turn.channel_id), turn.turn_id)
             self._admissions.let_go(turn.turn_id)
 
     def prune(self, before: datetime, limit: int) -> tuple[int, int]:
@@ -198,14 +191,19 @@ class MemoryTurnStore(TurnStore, Standings):
         return dead
 
     def _admission(
-        self, opening: Opening, dead: list[Turn], place: Place, now: datetime
+        self,
+        opening: Opening,
+        rivals: tuple[Turn, ...],
+        dead: list[Turn],
+        place: Place,
+        now: datetime,
     ) -> Admission:
         away_until = self._unreachable.get(place)
         if away_until is not None and away_until > now:
             return Refused(kind=RefusalKind.UNREACHABLE, until=away_until)
-        if opening.serialize:
-            holder, busy_until = self._leases.get(place, _FREE)
-            if busy_until > now and holder != opening.turn_id:
+        if rivals and opening.serialize:
+            busy_until = _held_until(rivals, opening, now)
+            if busy_until > now:
                 return Refused(kind=RefusalKind.CHANNEL_BUSY, until=busy_until)
         if opening.admission is None:
             return UNLIMITED
@@ -216,39 +214,27 @@ class MemoryTurnStore(TurnStore, Standings):
         self, opening: Opening, same: Turn | None, epoch: int, place: Place, now: datetime
     ) -> None:
         alive_until = now + _seconds(opening.alive_s)
-        if same is None:
-            turn = Turn(
-                turn_id=opening.turn_id,
-                turn_key=opening.turn_key,
-                server=opening.server,
-                channel_id=opening.channel_id,
-                user_id=opening.user_id,
-                epoch=epoch,
-                alive_until=alive_until,
-                opened_at=now,
-            )
-            self._register.begin(turn, place)
-        if opening.serialize:
-            self._leases[place] = opening.turn_id, alive_until
-
-    def _undo(self, opening: Opening, place: Place) -> None:
-        self._register.remove(opening.turn_id)
-        self._free(place, opening.turn_id)
+        if same is not None:
+            same.alive_until = alive_until
+            return
+        turn = Turn(
+            turn_id=opening.turn_id,
+            turn_key=opening.turn_key,
+            server=opening.server,
+            channel_id=opening.channel_id,
+            user_id=opening.user_id,
+            holds_channel=opening.serialize,
+            epoch=epoch,
+            alive_until=alive_until,
+            opened_at=now,
+        )
+        self._register.begin(turn, place)
 
     def _resting(self, owners: tuple[Owner, ...], now: datetime) -> frozenset[RestScope]:
         rests = self._rests.items()
         return frozenset([scope for scope, until in rests if until > now and scope.owner in owners])
 
-    # ── leases and time ─────────────────────────────────────────────────────────────────────
-
-    def _hold(self, turn: Turn) -> None:
-        place = place_of(turn.server, turn.channel_id)
-        if self._leases.get(place, _FREE)[0] == turn.turn_id:
-            self._leases[place] = turn.turn_id, turn.alive_until
-
-    def _free(self, place: Place, turn_id: str) -> None:
-        if self._leases.get(place, _FREE)[0] == turn_id:
-            del self._leases[place]
+    # ── time ────────────────────────────────────────────────────────────────────────────────
 
     def _now(self) -> datetime:
         return self._register.clock.now()
@@ -260,6 +246,12 @@ class MemoryTurnStore(TurnStore, Standings):
 @lru_cache(maxsize=16)
 def _seconds(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)  # slow to make, and always of the same few settings
+
+
+def _held_until(rivals: tuple[Turn, ...], opening: Opening, now: datetime) -> datetime:
+    """How long another turn that runs holds the channel; now if none does."""
+    others = [turn for turn in rivals if turn.is_running and turn.turn_id != opening.turn_id]
+    return max([turn.alive_until for turn in others if turn.holds_channel], default=now)
 
 
 def _epoch(same: Turn | None, dead: list[Turn]) -> int:
@@ -277,6 +269,7 @@ def _refused(closing: Closing, now: datetime) -> Turn:
         server=closing.server,
         channel_id=closing.channel_id,
         user_id=closing.user_id,
+        holds_channel=False,
         epoch=closing.epoch,
         alive_until=now,
         opened_at=now,

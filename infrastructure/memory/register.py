@@ -15,7 +15,7 @@ Place = tuple[OwnerKind, str, str]
 """A server and a channel."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False)
 class Turn:
     """What is known of one turn. It runs until it has a result or was given up.
 

@@ -218,15 +218,15 @@ class MemoryTurnStore(TurnStore, Standings):
             same.alive_until = alive_until
             return
         turn = Turn(
-            turn_id=opening.turn_id,
-            turn_key=opening.turn_key,
-            server=opening.server,
-            channel_id=opening.channel_id,
-            user_id=opening.user_id,
-            holds_channel=opening.serialize,
-            epoch=epoch,
-            alive_until=alive_until,
-            opened_at=now,
+            opening.turn_id,
+            opening.turn_key,
+            opening.server,
+            opening.channel_id,
+            opening.user_id,
+            opening.serialize,
+            epoch,
+            alive_until,
+            now,
         )
         self._register.begin(turn, place)
 

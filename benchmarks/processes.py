@@ -1,6 +1,6 @@
 """``python -m benchmarks.processes``: 1, 2 and 4 processes with one database, 64 threads each.
 
-Turns, threads and window are those of `many_threads`, with one wall for all. A process is busy for
+Turns, threads and window are those of `paced`, with one wall for all. A process is busy for
 half of its time, so that two cores have enough for two, for the wall and for the database; four
 want more than there is, and their row shows it. The first row has the threads of two processes in
 one. `cores` is how many the processes kept busy, the wall and the database left out.
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.happy_turn import HappyTurn
-from benchmarks.many_threads import GAP_S, TOKENS, Paced, figures
+from benchmarks.paced import GAP_S, TOKENS, Paced, figures, told
 from benchmarks.results_file import Table, keep
 from benchmarks.run import messages
-from benchmarks.timed_wall import timed_wall, told
+from benchmarks.timed_wall import timed_wall
 from turnkeeper.infrastructure.embedded_postgres import EmbeddedPostgres
 
 THREADS, ROUNDS = 64, 3

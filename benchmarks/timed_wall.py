@@ -22,8 +22,7 @@ import sys
 import time
 from contextlib import AbstractContextManager, suppress
 from itertools import count
-from typing import Any, TextIO
-from urllib.request import urlopen
+from typing import TextIO
 
 from benchmarks.neighbour import neighbour
 from turnkeeper.infrastructure.wall.answer import Answer
@@ -39,12 +38,6 @@ READ_BYTES = 65_536
 def timed_wall(tokens: int, gap_s: float) -> AbstractContextManager[str]:
     """The address of one in a process of its own."""
     return neighbour("benchmarks.timed_wall", tokens, gap_s)
-
-
-def told(url: str, path: str) -> Any:
-    """What the wall at the address says to a GET."""
-    with urlopen(f"{url}{path}") as reply:
-        return json.load(reply)
 
 
 class TimedWall:

@@ -2,7 +2,7 @@
 
 `make bench-peers` makes their environments; a peer without one is left out, and the table says so.
 All go one after the other, in fresh processes, as often as there are rounds; heavy cases have
-rounds of their own.
+rounds of their own. Many threads are measured as `many_threads` does it, on the wall of one thread.
 """
 
 import json
@@ -10,14 +10,16 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.paced import GAP_S, TOKENS, TURNS
 from benchmarks.peers.table import printed
 from benchmarks.results_file import Table, keep
+from benchmarks.timed_wall import timed_wall
 from benchmarks.wall_process import walled
 
 HERE = Path(__file__).parent
@@ -44,7 +46,7 @@ class Case:
         gap_s: Between them.
         way: How it is measured.
         models: In the order in which they are to be tried.
-        turns: How many, on each thread.
+        turns: How many; of many threads, how many each is to end within the window.
         threads: How many.
     """
 
@@ -65,7 +67,7 @@ CASES: Mapping[str, Case] = {
 HEAVY: Mapping[str, Case] = {
     "stream_20000": Case(tokens=20_000, way="stream", turns=1),
     "threads_256": Case(
-        tokens=50, gap_s=0.02, way="threads", models=("streams",), turns=2, threads=256
+        tokens=TOKENS, gap_s=GAP_S, way="threads", models=("streams",), turns=TURNS, threads=256
     ),
 }
 
@@ -81,7 +83,7 @@ def python_of(name: str) -> Path | None:
 def run(name: str, asked: str) -> dict[str, Any]:
     """What its script prints; nothing if it fails or takes too long."""
     environment = {**os.environ, "RUST_LOG": "off"}
-    environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}" if name in OWN else ""
+    environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}" if name in OWN else str(ROOT)
     command = [str(python_of(name)), str(HERE / f"{name}.py"), asked]
     try:
         done = subprocess.run(
@@ -94,13 +96,24 @@ def run(name: str, asked: str) -> dict[str, Any]:
     return read
 
 
+@contextmanager
+def wall(case: Case) -> Iterator[str]:
+    """The OpenAI-compatible address of a wall that answers as the case has it."""
+    if case.way == "threads":
+        with timed_wall(case.tokens, case.gap_s) as url:
+            yield f"{url}/v1"
+    else:
+        with walled(case.tokens, case.gap_s) as url:
+            yield url
+
+
 def measured(names: list[str], rounds: int, cases: Mapping[str, Case]) -> Table:
     """A row a peer: the medians of each case's figures, named CASE_FIGURE."""
     seen: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     with ExitStack() as stack:
         jobs = []
         for name, case in cases.items():
-            url = stack.enter_context(walled(case.tokens, case.gap_s))
+            url = stack.enter_context(wall(case))
             jobs.append((name, case.way, url, case.models, case.turns, case.threads))
         for number in range(rounds):
             for name in names:

@@ -13,10 +13,11 @@ class Recorder:
     """Numbers a turn's events and hands them to whoever writes next. Safe from several threads."""
 
     def __init__(self, turn_id: str, clock: Clock, listeners: tuple[Listener, ...] = ()) -> None:
+        monotonic = clock.monotonic
         self.turn_id = turn_id
-        self._monotonic = clock.monotonic
+        self._monotonic = monotonic
         self._listeners = listeners
-        self._began_s = clock.monotonic()
+        self._began_s = monotonic()
         self._rows: list[float | Event] = []  # both of an event are added at once
         self._lock = Lock()  # guards the two below, and which number a listener hears
         self._handed_out = 0  # of the rows
@@ -24,10 +25,10 @@ class Recorder:
 
     def note(self, event: Event) -> None:
         """Add an event."""
-        at_s = self._monotonic() - self._began_s
         if not self._listeners:
-            self._rows += (at_s, event)
+            self._rows += (self._monotonic() - self._began_s, event)
             return
+        at_s = self._monotonic() - self._began_s
         with self._lock:
             entry = Entry(self.turn_id, len(self._rows) // 2, at_s, event)
             self._rows += (at_s, event)
@@ -41,11 +42,14 @@ class Recorder:
     def take(self) -> Sequence[Entry]:
         """The entries that were not handed out yet; they go with the next write."""
         with self._lock:
-            first, rows = self._handed_out, self._rows[self._handed_out :]
-            self._handed_out += len(rows)
+            first = self._handed_out
+            rows = self._rows[first:]
+            self._handed_out = first + len(rows)
+            new = Entries(self.turn_id, first // 2, rows)
+            if not self._given_back:
+                return new
             back, self._given_back = self._given_back, ()
-        new = Entries(self.turn_id, first // 2, rows)
-        return (*back, *new) if back else new
+        return (*back, *new)
 
     def give_back(self, entries: Sequence[Entry]) -> None:
         """Entries that could not be written; they go with the write after."""

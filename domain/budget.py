@@ -1,6 +1,6 @@
 """How many tokens an answer may be, and how many that leaves for the prompt."""
 
-from turnkeeper.domain.model import Limits, Model, Sampling
+from turnkeeper.domain.model import Model, Sampling
 
 FALLBACK_OUTPUT_TOKENS = 4096
 BIG_FALLBACK_OUTPUT_TOKENS = 8192
@@ -54,14 +54,14 @@ def prompt_tokens(window_tokens: int, output_tokens: int) -> int:
 
 
 def _fallback(model: Model) -> int:
-    limits = model.limits
+    window = model.limits.window_tokens
     if model.provider == NOVELAI:
         wanted = _ceiling(model) or NOVELAI_OUTPUT_TOKENS
     elif model.provider in BIG_FALLBACK_PROVIDERS:
         wanted = BIG_FALLBACK_OUTPUT_TOKENS
     else:
         wanted = FALLBACK_OUTPUT_TOKENS
-    return wanted if limits.window_tokens is None else min(wanted, limits.window_tokens // 4)
+    return wanted if window is None else min(wanted, window // 4)
 
 
 def _possible(tokens: int, model: Model) -> int:
@@ -71,6 +71,7 @@ def _possible(tokens: int, model: Model) -> int:
 
 
 def _ceiling(model: Model) -> int | None:
-    limits: Limits = model.limits
-    is_story = model.provider == NOVELAI and model.name in STORY_MODELS
-    return limits.max_output_tokens or (STORY_OUTPUT_TOKENS if is_story else None)
+    registered = model.limits.max_output_tokens
+    if registered is None and model.provider == NOVELAI and model.name in STORY_MODELS:
+        return STORY_OUTPUT_TOKENS
+    return registered

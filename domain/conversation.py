@@ -1,6 +1,6 @@
 """The conversation that a model is asked to go on with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import compress
@@ -260,7 +260,7 @@ class Conversation(_OfConversation):
         outline, known, written = self._facts or self._gathered()
         if all(known):
             return known
-        new = [at for at, tokens in enumerate(known) if tokens is None]
+        new = _places_of_none(known)
         tokens = _with(known, new, [estimate(self.items[at]) for at in new])
         self._keep((outline, tokens, written), new)
         return tokens
@@ -274,7 +274,7 @@ class Conversation(_OfConversation):
         outline, tokens, known = self._facts or self._gathered()
         if all(known):
             return list(known)
-        new = [at for at, written in enumerate(known) if written is None]
+        new = _places_of_none(known)
         written = _with(known, new, [write(self.items[at]) for at in new])
         short = [at for at in new if len(self.items[at].text) <= _MOST_KEPT_CHARS]
         if short:
@@ -309,13 +309,20 @@ def _with(known: tuple[Any, ...], places: list[int], found: list[Any]) -> tuple[
     return tuple(whole)
 
 
+def _places_of_none(known: Sequence[Any]) -> list[int]:
+    return [at for at, one in enumerate(known) if one is None]
+
+
 def _facts_of(items: tuple[Item, ...]) -> _Facts:
     if not items:
         return b"", (), ()
+    facts = [item._facts for item in items]
     try:
-        kinds, tokens, written = zip(*[item._facts for item in items], strict=True)
+        kinds, tokens, written = zip(*facts, strict=True)
     except TypeError:  # some are new
-        new = [item for item in items if item._facts is None]
-        keep(Item._facts, new, [(_kind_of(item), None, None) for item in new])
-        return _facts_of(items)
+        new = _places_of_none(facts)
+        for at in new:
+            facts[at] = (_kind_of(items[at]), None, None)
+        keep(Item._facts, [items[at] for at in new], [facts[at] for at in new])
+        kinds, tokens, written = zip(*facts, strict=True)
     return bytes(kinds), tokens, written

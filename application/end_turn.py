@@ -28,8 +28,9 @@ from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
-_new_closing, _new_finalized, _new_turn_ended = maker(Closing), maker(Finalized), maker(TurnEnded)
+_new_closing, _new_turn_ended = maker(Closing), maker(TurnEnded)
 _CLEANED_UP = CleanedUp()
+_FINALIZED = {status.value: Finalized(status=status.value) for status in TurnStatus}
 _message_id = attrgetter("message_id")
 
 
@@ -117,7 +118,7 @@ class EndTurn:
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
-        stage.recorder.note(_new_finalized(status=result.status._value_))
+        stage.recorder.note(_FINALIZED[result.status._value_])
         try:
             stage.sink.finalize(result)
         except Exception as error:  # noqa: BLE001 - a host's bug must not take the answer away

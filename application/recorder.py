@@ -13,11 +13,10 @@ class Recorder:
     """Numbers a turn's events and hands them to whoever writes next. Safe from several threads."""
 
     def __init__(self, turn_id: str, clock: Clock, listeners: tuple[Listener, ...] = ()) -> None:
-        monotonic = clock.monotonic
         self.turn_id = turn_id
-        self._monotonic = monotonic
+        self._monotonic = clock.monotonic
         self._listeners = listeners
-        self._began_s = monotonic()
+        self._began_s = clock.monotonic()
         self._rows: list[float | Event] = []  # both of an event are added at once
         self._lock = Lock()  # guards the two below, and which number a listener hears
         self._handed_out = 0  # of the rows

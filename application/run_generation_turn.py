@@ -176,7 +176,8 @@ class RunGenerationTurn:
     def _begin(self, planned: Planned, stage: Stage) -> TurnState:
         plan, opened, policy = planned.draft.plan, planned.opened, self._policy(planned)
         resting = plan.resting(opened.resting)
-        audience = stage.request.hears
+        request = stage.request
+        audience = request.hears
         stage.recorder.note(
             _new_turn_started(
                 route=plan.route,
@@ -185,9 +186,9 @@ class RunGenerationTurn:
                 audience=audience._value_,
                 resting=tuple(sorted(resting)) if resting else (),
                 policy=policy,
-                server_id=stage.request.server_id,
-                channel_id=stage.request.channel_id,
-                user_id=stage.request.user_id,
+                server_id=request.server_id,
+                channel_id=request.channel_id,
+                user_id=request.user_id,
             )
         )
         _note_admission(opened.admission, stage.recorder, self._tools.clock)

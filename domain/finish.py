@@ -105,6 +105,7 @@ class Finish:
 _new_finish = maker(Finish)
 
 
+_NOBODY = Say.NOBODY  # looking it up takes as long as a call
 ERROR_LIKE = (TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE)
 
 
@@ -118,9 +119,9 @@ def finish(course: Course, outcomes: tuple[Outcome, ...]) -> Finish:
         last_ran=last,
         winner=winner,
         failures=course.failures,
-        notice=_notice(course, winner),
-        say=_say(status, course.audience),
-        settle=_settle(course, last),
+        notice=_notice(course, winner) if winner is not None and winner.number else None,
+        say=_say(course.audience) if status in ERROR_LIKE else _NOBODY,
+        settle=_settle(course.reservation, course, last) if course.reservation else NOTHING,
         refusal=course.refusal,
     )
 
@@ -165,10 +166,8 @@ def _status_of(last: Outcome) -> TurnStatus:
             assert_never(unknown)
 
 
-def _notice(course: Course, winner: Attempt | None) -> FallbackNotice | None:
-    """Only for a completed fallback that people may hear of, with nobody waiting to be heard."""
-    if winner is None or winner.number == 0:
-        return None
+def _notice(course: Course, winner: Attempt) -> FallbackNotice | None:
+    """Of a completed fallback, if people may hear of it, with nobody waiting to be heard."""
     before = _last_of_each(course.failures, winner)
     silent = course.audience is not Audience.PERSON or course.signal is not None
     if not before or silent:
@@ -189,9 +188,7 @@ def _last_of_each(
     return tuple(failure for number, failure in by_attempt.items() if number != winner.number)
 
 
-def _say(status: TurnStatus, audience: Audience) -> Say:
-    if status not in ERROR_LIKE:
-        return Say.NOBODY
+def _say(audience: Audience) -> Say:
     match audience:
         case Audience.PERSON:
             return Say.PERSON
@@ -203,14 +200,12 @@ def _say(status: TurnStatus, audience: Audience) -> Say:
             assert_never(unknown)
 
 
-def _settle(course: Course, last: Outcome | None) -> Settle:
+def _settle(reservation: Reservation, course: Course, last: Outcome | None) -> Settle:
     """Committed only if an invocation that the server paid gave a persona response."""
-    if course.reservation is None:
-        return NOTHING
     if (
         isinstance(last, SAID_SOMETHING)
         and last.ran.reply_text
         and course.plan.attempts[last.ran.attempt_no].route is Route.SERVER
     ):
-        return Commit(reservation=course.reservation)
-    return Release(reservation=course.reservation)
+        return Commit(reservation=reservation)
+    return Release(reservation=reservation)

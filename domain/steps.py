@@ -9,6 +9,7 @@
                                                            Over ──Finish────┘
 """
 
+from functools import lru_cache
 from typing import Any, assert_never
 
 from turnkeeper.domain import retry
@@ -54,7 +55,7 @@ from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
 from turnkeeper.domain.turn import AttemptFailure
 
-_new_book_success = maker(BookSuccess)
+_new_book_success = lru_cache(maxsize=1024)(BookSuccess)  # of each model
 _new_ready = maker(Ready)
 _new_leasing = maker(Leasing)
 _new_course = maker(Course)
@@ -70,7 +71,7 @@ class Prepare:
     attempt_no: int
 
 
-_new_prepare = maker(Prepare)
+_new_prepare = lru_cache(maxsize=64)(Prepare)  # of a turn's first attempts
 
 
 @frozen(kw_only=False)
@@ -81,7 +82,7 @@ class LeaseKey:
     without: frozenset[KeyId]
 
 
-_new_lease_key = maker(LeaseKey)
+_new_lease_key = lru_cache(maxsize=64)(LeaseKey)
 
 
 KEY_RESTS = "its key is coming back"
@@ -258,10 +259,13 @@ class TurnState:
     @property
     def booking(self) -> Booking | None:
         """What the last outcome books on the key that it used; None where it used none."""
-        last = self.outcomes[-1] if self.outcomes else None
-        if last is None or last.ran.lease is None:
+        if not self.outcomes:
             return None
-        model = self.attempt(last.ran.attempt_no).model.name
+        last = self.outcomes[-1]
+        ran = last.ran
+        if ran.lease is None:
+            return None
+        model = self.attempt(ran.attempt_no).model.name
         match last:
             case Answered() | Empty():
                 return _new_book_success(model=model)

@@ -16,11 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ("domain", "application", "infrastructure")
+LAYERS = ("domain", "application", "infrastructure", "interfaces")
 HELPERS = (
     "builders.py",
     "fakes.py",
     "forgetful_vault.py",
+    "streets.py",
     "turns.py",
     "acceptance/conftest.py",
     "contracts/key_bookings.py",
@@ -259,6 +260,7 @@ def found(mutants: Iterable[Mutant]) -> dict[str, str]:
     """
     with TemporaryDirectory() as name:
         broken = failing(Copy(Path(name)).start())
+    assert all("::" in test for test in broken), f"no test would be run: {broken}"
     leave_out = [f"--deselect={test}" for test in broken]
     waiting, report = deque(mutants), {}
     while waiting:

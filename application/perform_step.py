@@ -369,8 +369,8 @@ def _response_model(results: tuple[StreamResult, ...]) -> str | None:
 
 def _detail_of(outcome: Outcome) -> str:
     match outcome:
-        case Answered(ran=ran):
-            results = ran.stream_results
+        case Answered():
+            results = outcome.ran.stream_results
             return _said(results[-1].finish) if results else ""
         case Empty(finish=finish):
             return _said(finish)

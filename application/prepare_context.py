@@ -110,7 +110,7 @@ class PrepareContext:
             # It needs more output, and not less of a prompt, as reasoning has left no room.
             raised = raised_output_tokens(model, attempt.sampling, reserve)
             reserve, drops = (raised, 0) if raised > reserve else (reserve, drops)
-        cut, dropped = self._fitted(conversation, model, reserve, drops)
+        cut = self._fitted(conversation, model, reserve, drops)
         return _new_prepared(
             attempt_no=attempt.number,
             conversation=cut.conversation,
@@ -118,7 +118,7 @@ class PrepareContext:
             least_tokens=cut.least_tokens,
             max_output_tokens=reserve,
             has_media=has_media(cut.conversation),
-            dropped=dropped,
+            dropped=cut.exchanges,
         )
 
     def learn(self, attempt: Attempt, prepared: Prepared, outcome: Outcome) -> None:
@@ -197,17 +197,15 @@ class PrepareContext:
             readings.update(self._media.read(tuple(dict.fromkeys(unread))))
         return as_seen(conversation, can, partial(_looked_up, readings, []))
 
-    def _fitted(
-        self, conversation: Conversation, model: Model, reserve: int, drops: int
-    ) -> tuple[Cut, int]:
-        """What fits the window, less some exchanges, and how many were left out in all."""
+    def _fitted(self, conversation: Conversation, model: Model, reserve: int, drops: int) -> Cut:
+        """What fits the window, less some exchanges."""
         window = model.limits.window_tokens
         room = None if window is None else prompt_tokens(window, reserve)
         cut = cut_to(conversation, self._sizes(conversation, model), to_tokens=room)
         if not drops:
-            return cut, cut.exchanges
+            return cut
         less = drop_oldest(cut.conversation, self._sizes(cut.conversation, model), count=drops)
-        return less, cut.exchanges + less.exchanges
+        return replace(less, exchanges=cut.exchanges + less.exchanges)
 
     def _sizes(self, conversation: Conversation, model: Model) -> Sizes:
         if conversation.tools:

@@ -43,10 +43,9 @@ class ConcludeTurn:
             self._tell_refusal(finish, finish.refusal, stage)
         if finish.status in ERROR_LIKE:
             self._say_failure(finish, state.plan, stage)
-        result = result_of(
-            finish, state.plan, (*state.earlier, *state.outcomes), stage.request, stage.turn_id
-        )
-        return replace(result, retries=state.retries) if state.retries else result
+        course = state.course
+        result = result_of(finish, course.plan, state.ran, stage.request, stage.turn_id)
+        return replace(result, retries=course.retries) if course.retries else result
 
     def crash(self, error: Exception, stage: Stage) -> None:
         """Tell people, where they are told such things, that the turn ended with a bug."""

@@ -1,5 +1,7 @@
 """How every turn ends: people are told, the sink is finalized, the store is settled."""
 
+from operator import attrgetter
+
 from turnkeeper.application.conclude_turn import ConcludeTurn
 from turnkeeper.application.perform_step import PerformStep
 from turnkeeper.application.ports.sink import Sink
@@ -26,8 +28,10 @@ from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
 from turnkeeper.domain.turn import TurnResult
 
-_new_closing, _new_finalized, _new_turn_ended = maker(Closing), maker(Finalized), maker(TurnEnded)
+_new_closing, _new_turn_ended = maker(Closing), maker(TurnEnded)
 _CLEANED_UP = CleanedUp()
+_FINALIZED = {status.value: Finalized(status=status.value) for status in TurnStatus}
+_message_id = attrgetter("message_id")
 
 
 class EndTurn:
@@ -110,12 +114,11 @@ class EndTurn:
             stage.recorder.note(EffectFailed(effect="conclude", cause=redact(str(error))))
             if finish.status in ERROR_LIKE:
                 stage.recorder.note(Said(what="error", to="journal"))
-            outcomes = (*state.earlier, *state.outcomes)
-            return result_of(finish, state.plan, outcomes, stage.request, stage.turn_id)
+            return result_of(finish, state.plan, state.ran, stage.request, stage.turn_id)
 
     def finalize(self, result: TurnResult, stage: Stage) -> None:
         """Tell the sink how the turn ended, once; its trouble does not change the result."""
-        stage.recorder.note(_new_finalized(status=result.status._value_))
+        stage.recorder.note(_FINALIZED[result.status._value_])
         try:
             stage.sink.finalize(result)
         except Exception as error:  # noqa: BLE001 - a host's bug must not take the answer away
@@ -142,17 +145,18 @@ class EndTurn:
         _note_end(result, settle, stage, raised=raised)
         if perform is None:
             return
+        request = stage.request
         closing = _new_closing(
             turn_id=stage.turn_id,
             epoch=perform.epoch,
-            server=stage.request.server,
-            channel_id=stage.request.channel_id,
+            server=request.server,
+            channel_id=request.channel_id,
             settle=settle,
             result=self._settle.kept(result),
             fates=perform.poster.fates(),
             bookings=tuple(perform.unbooked),
             entries=stage.recorder.take(),
-            user_id=stage.request.user_id,
+            user_id=request.user_id,
         )
         cause = self._settle(closing)
         if cause is not None:
@@ -184,7 +188,7 @@ def _note_end(result: TurnResult, settle: Settle, stage: Stage, *, raised: bool)
             status=result.status._value_,
             responses=len(result.persona_responses),
             delivered_by_tool=result.delivered_by_tool,
-            kept=tuple([delivery.message_id for delivery in result.delivered]),
+            kept=tuple(map(_message_id, result.delivered)),
             success_model=result.success_model.name if result.success_model else None,
             raised=raised,
         )

@@ -30,7 +30,7 @@ class KnownPlans:
         """The plan on the server's credentials."""
         if override is not None or server.randomizer:
             return self._planned(request, server, override)
-        asked = _asked(request, server)
+        asked = _asked(request) if server.persona_models or server.channel_models else ()
         known = self._known.get(server.server_id)
         if known is not None and known[0] is server and known[1] == asked:
             return known[2]
@@ -47,9 +47,7 @@ class KnownPlans:
         return Plan(route=Route.SERVER, attempts=attempts)
 
 
-def _asked(request: TurnRequest, server: ServerSettings) -> Asked:
-    """What of the request decides which model comes first."""
-    if not server.persona_models and not server.channel_models:
-        return ()
+def _asked(request: TurnRequest) -> Asked:
+    """What of the request decides which model comes first, where some have their own."""
     where = request.channel_id, request.parent_channel_id
     return request.is_impersonation, request.persona.id, *where

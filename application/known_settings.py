@@ -8,9 +8,6 @@ MAX_KNOWN = 10_000
 
 _SERVER = OwnerKind.SERVER
 
-_Known = dict[str, ServerSettings] | dict[str, PersonalSettings]
-"""By the owner's id."""
-
 
 class KnownSettings:
     """Remembers what the store said. Safe to use from several threads.
@@ -47,7 +44,8 @@ class KnownSettings:
         """Whether all that was read of these owners is still true; what is not is forgotten."""
         are_current = True
         for owner, version in versions:
-            known = self._of_kind(owner).get(owner.id)
+            settings = self._servers if owner.kind is _SERVER else self._users
+            known = settings.get(owner.id)
             if known is not None and known.version != version:
                 self.forget(owner)
                 are_current = False
@@ -55,10 +53,8 @@ class KnownSettings:
 
     def forget(self, owner: Owner) -> None:
         """Read this owner's settings anew next time."""
-        self._of_kind(owner).pop(owner.id, None)
-
-    def _of_kind(self, owner: Owner) -> _Known:
-        return self._servers if owner.kind is _SERVER else self._users
+        settings = self._servers if owner.kind is _SERVER else self._users
+        settings.pop(owner.id, None)
 
     def _make_room(self) -> None:
         if len(self._servers) + len(self._users) >= self._max_known:

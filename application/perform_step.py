@@ -1,6 +1,7 @@
 """The effects of one turn's steps: each performs a step and returns what to tell the turn."""
 
 from datetime import datetime
+from operator import attrgetter
 
 from turnkeeper.application.open_server_route import OpenServerRoute as Open
 from turnkeeper.application.ports.clock import Clock
@@ -16,7 +17,7 @@ from turnkeeper.application.run_invocation import RunInvocation as Run
 from turnkeeper.application.stage import Stage
 from turnkeeper.domain import events
 from turnkeeper.domain.adjust import AsIs
-from turnkeeper.domain.admission import Granted
+from turnkeeper.domain.admission import Granted, Reservation
 from turnkeeper.domain.answers import (
     Heard,
     Leased,
@@ -30,8 +31,8 @@ from turnkeeper.domain.answers import (
     Waited,
 )
 from turnkeeper.domain.choice import booked_as
+from turnkeeper.domain.course import Course
 from turnkeeper.domain.errors import StoreError
-from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.finish import Finish, Nothing, Release, Settle
 from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.outcome import (
@@ -44,9 +45,11 @@ from turnkeeper.domain.outcome import (
     Interrupted,
     Outcome,
     Stopped,
+    StreamResult,
     TimedOut,
     Unreachable,
 )
+from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.rotation import Booking, BookNeutral, Lease
 from turnkeeper.domain.steps import (
@@ -57,6 +60,7 @@ from turnkeeper.domain.steps import (
     TurnState,
     Wait,
 )
+from turnkeeper.domain.stream import FinishReason
 
 _new_key_leased = maker(events.KeyLeased)
 _new_key_booked = maker(events.KeyBooked)
@@ -66,6 +70,7 @@ _new_leased = maker(Leased)
 _new_booked = maker(Booked)
 
 MAX_MODEL_CHARS = 128
+_message_id = attrgetter("message_id")
 
 
 @frozen
@@ -92,13 +97,11 @@ class PerformStep:
         self._tools = tools
         self._stage = stage
         self._monotonic, self._until_s = tools.clock.monotonic, stage.deadline.at_s
-        self._rests = opened.resting
-        self._reservation = (
-            opened.admission.reservation if isinstance(opened.admission, Granted) else None
-        )
-        self.epoch = opened.epoch
+        self._opened = opened
+        self._held_for_route: Reservation | None = None
         self._note = stage.recorder.note
         self._invocations = 0
+        self.epoch = opened.epoch
         self.poster = Poster(
             stage=stage, ledger=tools.ledger, epoch=opened.epoch, spool=tools.spool
         )
@@ -113,7 +116,7 @@ class PerformStep:
             if self._monotonic() < self._until_s:
                 return state
             signal = Signal.DEADLINE_PASSED
-        if state.signal is not None:
+        if state.course.signal is not None:
             return state
         self._note(events.SignalHeard(signal=signal.value))
         self.give_back()
@@ -132,14 +135,11 @@ class PerformStep:
         try:
             if attempt.cause is None:
                 self._tools.providers.find(attempt.provider)
-            empty = state.earlier[-1] if state.earlier else None
-            calls = empty.ran.stream_results if empty else ()
-            answer = self._tools.context(
-                attempt,
-                self._stage.request,
-                retries=state.retries,
-                empty_finish=empty.finish if isinstance(empty, Empty) else None,
-                empty_usage=calls[-1].usage if calls else None,
+            course = state.course
+            answer = (
+                self._prepared_again(attempt, course)
+                if course.earlier
+                else self._tools.context(attempt, self._stage.request)
             )
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
             answer = Unpreparable(attempt_no=step.attempt_no, cause=redact(str(error)))
@@ -157,6 +157,18 @@ class PerformStep:
             )
         )
         return answer
+
+    def _prepared_again(self, attempt: Attempt, course: Course) -> Prepared | Unpreparable:
+        """For a turn that is run again, as nothing came."""
+        empty = course.earlier[-1]
+        calls = empty.ran.stream_results
+        return self._tools.context(
+            attempt,
+            self._stage.request,
+            retries=course.retries,
+            empty_finish=empty.finish if isinstance(empty, Empty) else None,
+            empty_usage=calls[-1].usage if calls else None,
+        )
 
     def lease(self, step: LeaseKey, state: TurnState) -> Leased | NoKey:
         """Lend a key."""
@@ -217,35 +229,54 @@ class PerformStep:
 
     def open(self, step: OpenServerRoute) -> RouteOpened | RouteRefused | RouteFailed:
         """Ask the server for its models."""
+        stage, rests = self._stage, self._opened.resting
         answer = self._tools.open_server_route(
-            self._stage.request, self._stage.turn_id, start_no=step.start_no, rests=self._rests
+            stage.request, stage.turn_id, start_no=step.start_no, rests=rests
         )
         self._note(_asked(answer, self._tools.clock.now()))
         if isinstance(answer, RouteOpened) and answer.reservation is not None:
-            self._reservation = answer.reservation
+            self._held_for_route = answer.reservation
             self._note(events.QuotaReserved(trigger_key=answer.reservation.trigger_key))
         return answer
 
     def release(self) -> Settle:
         """Give back the unit that is held, for a turn that was thrown out of its course."""
-        return Release(reservation=self._reservation) if self._reservation else Nothing()
+        admission = self._opened.admission
+        held = admission.reservation if isinstance(admission, Granted) else None
+        held = self._held_for_route or held
+        return Release(reservation=held) if held else Nothing()
 
     def book(self, state: TurnState) -> TurnState:
         """Note what the last outcome means for its key and model; the state is as it was."""
         booking, ran = state.booking, state.outcomes[-1].ran
         if booking is not None and ran.lease is not None:
-            keeps_lease = state.keeps_lease
-            self._note(_booked(booking, ran.attempt_no, ran.lease, self._invocations - 1))
-            self.unbooked.append(
-                _new_booked(lease=ran.lease, booking=booking, keeps_lease=keeps_lease)
-            )
-            if not keeps_lease:
-                self._lent = None
-        if not state.is_answered and not isinstance(state.next_step(), Finish):
+            self._book_key(booking, ran.attempt_no, ran.lease, keeps_lease=state.keeps_lease)
+        if state.is_answered:  # so it books with its end, and nothing rests
+            return state
+        if not isinstance(state.next_step(), Finish):
             self._book_now()
         self._rest_model(state)
         self._remember_unreachable(state)
         return state
+
+    def _book_key(
+        self, booking: Booking, attempt_no: int, lease: Lease, *, keeps_lease: bool
+    ) -> None:
+        word, error_class, rests, rest_s = booked_as(booking)
+        self._note(
+            _new_key_booked(
+                attempt_no=attempt_no,
+                invocation_no=self._invocations - 1,
+                key_id=lease.key_id,
+                booking=word,
+                error_class=error_class,
+                rests=rests,
+                rest_s=rest_s,
+            )
+        )
+        self.unbooked.append(_new_booked(lease=lease, booking=booking, keeps_lease=keeps_lease))
+        if not keeps_lease:
+            self._lent = None
 
     def _book_now(self) -> None:
         while self.unbooked:
@@ -310,57 +341,39 @@ def _asked(
             return events.ServerRouteAsked(answer="failed", cause=cause)
 
 
-def _booked(
-    booking: Booking, attempt_no: int, lease: Lease, invocation_no: int
-) -> events.KeyBooked:
-    word, error_class, rests, rest_s = booked_as(booking)
-    return _new_key_booked(
-        attempt_no=attempt_no,
-        invocation_no=invocation_no,
-        key_id=lease.key_id,
-        booking=word,
-        error_class=error_class,
-        rests=rests,
-        rest_s=rest_s,
-    )
-
-
 def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.InvocationEnded:
     ran = outcome.ran
+    usage = ran.usage
     return _new_invocation_ended(
         attempt_no=ran.attempt_no,
         invocation_no=invocation_no,
         outcome=type(outcome).__name__,
-        failure=_failure_of(outcome),
+        failure=outcome.failure if isinstance(outcome, FAILED) else None,
         detail=_detail_of(outcome),
         reply_chars=len(ran.reply_text),
         delivered_by_tool=isinstance(outcome, Answered) and outcome.delivered_by_tool,
-        kept=tuple([delivery.message_id for delivery in ran.delivered]),
-        input_tokens=ran.usage.input_tokens if ran.usage else None,
-        output_tokens=ran.usage.output_tokens if ran.usage else None,
-        response_model=_response_model(outcome),
+        kept=tuple(map(_message_id, ran.delivered)),
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        response_model=_response_model(ran.stream_results),
         ended_at_s=ended_at_s,
     )
 
 
-def _response_model(outcome: Outcome) -> str | None:
-    for one in reversed(outcome.ran.stream_results):
+def _response_model(results: tuple[StreamResult, ...]) -> str | None:
+    for one in reversed(results):
         if one.serving and one.serving.model:
             return redact(one.serving.model, limit=MAX_MODEL_CHARS)
     return None
 
 
-def _failure_of(outcome: Outcome) -> Failure | None:
-    return outcome.failure if isinstance(outcome, FAILED) else None
-
-
 def _detail_of(outcome: Outcome) -> str:
     match outcome:
-        case Answered(ran=ran):
-            results = ran.stream_results
-            return results[-1].finish.value if results and results[-1].finish else ""
+        case Answered():
+            results = outcome.ran.stream_results
+            return _said(results[-1].finish) if results else ""
         case Empty(finish=finish):
-            return finish.value if finish else ""
+            return _said(finish)
         case Stopped(reason=reason):
             return reason.value
         case TimedOut(phase=phase):
@@ -369,3 +382,7 @@ def _detail_of(outcome: Outcome) -> str:
             return code
         case Failed() | Interrupted() | Crashed():
             return ""
+
+
+def _said(finish: FinishReason | None) -> str:
+    return finish._value_ if finish else ""

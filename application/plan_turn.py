@@ -52,27 +52,17 @@ PlanTransformer = Callable[[Plan, TurnRequest], Plan]
 
 
 @frozen
-class Planned:
-    """A plan, and what opening the turn said.
+class Draft:
+    """A plan that was not admitted yet, and how its turn is to be opened.
 
     Attributes:
         plan: What may be tried.
-        opened: The admission, the resting models and the turn's epoch.
-        resting: Numbers of the attempts whose model rests.
+        opening: What the store is asked.
         content_filter: What is done when a provider refuses the content.
         tools_off: The tools that the server has switched off, by name.
+        asks_server: Whether the server's models may follow if the server lends them.
+        refusal: Why the turn is refused whatever the store says, or None.
     """
-
-    plan: Plan
-    opened: Opened
-    resting: frozenset[int]
-    content_filter: ContentFilterPolicy
-    tools_off: tuple[str, ...] = ()
-
-
-@frozen
-class _Draft:
-    """A plan that was not admitted yet, and how its turn is to be opened."""
 
     plan: Plan
     opening: Opening
@@ -82,7 +72,15 @@ class _Draft:
     refusal: Refused | None = None
 
 
-_new_admission_check, _new_draft = maker(AdmissionCheck), maker(_Draft)
+@frozen
+class Planned:
+    """A plan, and what opening the turn said: the admission, the resting models and the epoch."""
+
+    draft: Draft
+    opened: Opened
+
+
+_new_admission_check, _new_draft = maker(AdmissionCheck), maker(Draft)
 _new_opening, _new_planned = maker(Opening), maker(Planned)
 
 
@@ -130,7 +128,7 @@ class PlanTurn:
                 self._give_up(request, turn_id, opened)
             raise
 
-    def draft(self, request: TurnRequest, turn_id: str) -> _Draft:
+    def draft(self, request: TurnRequest, turn_id: str) -> Draft:
         """The plan as the settings stand; nothing is opened, reserved or charged.
 
         Whether the server route may follow a personal plan is decided once it is certain that
@@ -141,23 +139,20 @@ class PlanTurn:
             return self._personal(request, turn_id, personal)
         return self._server(request, turn_id)
 
-    def _planned(self, draft: _Draft, opened: Opened, request: TurnRequest) -> Planned:
-        plan, content_filter, tools_off = draft.plan, draft.content_filter, draft.tools_off
+    def _planned(self, draft: Draft, opened: Opened, request: TurnRequest) -> Planned:
         if draft.refusal is not None and isinstance(opened.admission, Granted):
             opened = replace(opened, admission=draft.refusal)
         if draft.asks_server:
             server = self._known.server(request.server_id)
-            plan = replace(plan, server_route=lends(server))
-            content_filter, tools_off = server.content_filter, server.tools_off
+            draft = replace(
+                draft,
+                plan=replace(draft.plan, server_route=lends(server)),
+                content_filter=server.content_filter,
+                tools_off=server.tools_off,
+            )
         if self._transformers:
-            plan = self.transformed(plan, request)
-        return _new_planned(
-            plan=plan,
-            opened=opened,
-            resting=plan.resting(opened.resting),
-            content_filter=content_filter,
-            tools_off=tools_off,
-        )
+            draft = replace(draft, plan=self.transformed(draft.plan, request))
+        return _new_planned(draft=draft, opened=opened)
 
     def _give_up(self, request: TurnRequest, turn_id: str, opened: Opened) -> None:
         """A turn that was opened and cannot be planned holds nothing."""
@@ -179,13 +174,13 @@ class PlanTurn:
         text = request.llm_override
         return override_of(text, self._store.find_model(text) if is_a_name(text) else None)
 
-    def _personal(self, request: TurnRequest, turn_id: str, personal: PersonalSettings) -> _Draft:
+    def _personal(self, request: TurnRequest, turn_id: str, personal: PersonalSettings) -> Draft:
         reason = withheld(request, personal)
         override = self.override(request)
         attempts = personal_attempts(request, personal, override, self._dice.below)
         user, server = Owner.user(personal.user_id), request.server
         owners = (user,) if reason else (user, server)
-        return _Draft(
+        return Draft(
             plan=Plan(
                 route=Route.PERSONAL,
                 attempts=attempts,
@@ -196,7 +191,7 @@ class PlanTurn:
             asks_server=reason is None,
         )
 
-    def _server(self, request: TurnRequest, turn_id: str) -> _Draft:
+    def _server(self, request: TurnRequest, turn_id: str) -> Draft:
         settings, server = self._known.server(request.server_id), request.server
         own_keys = wants_own_keys(request, settings)
         asks = limits_turns(settings) and not own_keys

@@ -105,8 +105,12 @@ class PrepareContext:
         conversation = self._as_seen(request.conversation, attempt, model)
         was_cut = (empty_finish if retries else request.empty_finish) is _CUT
         drops = self._drop_pairs * (request.retry_count + retries) if was_cut else 0
-        reserve, drops = self._room(attempt, model, drops, empty_usage)
-        cut, dropped = self._fitted(conversation, model, reserve, drops)
+        reserve = output_tokens(model, attempt.sampling, self._output_caps.get(attempt.provider))
+        if drops and is_eaten(empty_usage.reasoning_tokens if empty_usage else None, reserve):
+            # It needs more output, and not less of a prompt, as reasoning has left no room.
+            raised = raised_output_tokens(model, attempt.sampling, reserve)
+            reserve, drops = (raised, 0) if raised > reserve else (reserve, drops)
+        cut = self._fitted(conversation, model, reserve, drops)
         return _new_prepared(
             attempt_no=attempt.number,
             conversation=cut.conversation,
@@ -114,7 +118,7 @@ class PrepareContext:
             least_tokens=cut.least_tokens,
             max_output_tokens=reserve,
             has_media=has_media(cut.conversation),
-            dropped=dropped,
+            dropped=cut.exchanges,
         )
 
     def learn(self, attempt: Attempt, prepared: Prepared, outcome: Outcome) -> None:
@@ -166,26 +170,10 @@ class PrepareContext:
                 conversation = without_media(prepared.conversation)
                 return replace(prepared, conversation=conversation, has_media=False)
 
-    def _room(
-        self, attempt: Attempt, model: Model, drops: int, usage: Usage | None
-    ) -> tuple[int, int]:
-        """The output to ask for, and how many exchanges are left out.
-
-        An answer that reasoning left no room for needs more output, and not less of a prompt.
-
-        Args:
-            drops: How many are to be, because the run before was cut.
-            usage: What the run before used.
-        """
-        reserve = output_tokens(model, attempt.sampling, self._output_caps.get(attempt.provider))
-        if drops and is_eaten(usage.reasoning_tokens if usage else None, reserve):
-            raised = raised_output_tokens(model, attempt.sampling, reserve)
-            if raised > reserve:
-                return raised, 0
-        return reserve, drops
-
     def _as_seen(self, conversation: Conversation, attempt: Attempt, model: Model) -> Conversation:
         """The conversation as the model is able to take it."""
+        if conversation.is_plain and not conversation.tools:
+            return conversation
         can = model.capabilities
         if not can.tools and conversation.tools:
             conversation = replace(conversation, tools=())
@@ -209,21 +197,20 @@ class PrepareContext:
             readings.update(self._media.read(tuple(dict.fromkeys(unread))))
         return as_seen(conversation, can, partial(_looked_up, readings, []))
 
-    def _fitted(
-        self, conversation: Conversation, model: Model, reserve: int, drops: int
-    ) -> tuple[Cut, int]:
-        """What fits the window, less some exchanges, and how many were left out in all."""
+    def _fitted(self, conversation: Conversation, model: Model, reserve: int, drops: int) -> Cut:
+        """What fits the window, less some exchanges."""
         window = model.limits.window_tokens
         room = None if window is None else prompt_tokens(window, reserve)
         cut = cut_to(conversation, self._sizes(conversation, model), to_tokens=room)
         if not drops:
-            return cut, cut.exchanges
+            return cut
         less = drop_oldest(cut.conversation, self._sizes(cut.conversation, model), count=drops)
-        return less, cut.exchanges + less.exchanges
+        return replace(less, exchanges=cut.exchanges + less.exchanges)
 
     def _sizes(self, conversation: Conversation, model: Model) -> Sizes:
-        sent = as_sent(conversation)
-        return self._counter.sizes(sent, model) if self._counter else sizes_of(sent)
+        if conversation.tools:
+            conversation = as_sent(conversation)
+        return self._counter.sizes(conversation, model) if self._counter else sizes_of(conversation)
 
 
 def _looked_up(

@@ -24,10 +24,10 @@ class Recorder:
 
     def note(self, event: Event) -> None:
         """Add an event."""
-        at_s = self._monotonic() - self._began_s
         if not self._listeners:
-            self._rows += (at_s, event)
+            self._rows += (self._monotonic() - self._began_s, event)
             return
+        at_s = self._monotonic() - self._began_s
         with self._lock:
             entry = Entry(self.turn_id, len(self._rows) // 2, at_s, event)
             self._rows += (at_s, event)
@@ -41,11 +41,14 @@ class Recorder:
     def take(self) -> Sequence[Entry]:
         """The entries that were not handed out yet; they go with the next write."""
         with self._lock:
-            first, rows = self._handed_out, self._rows[self._handed_out :]
-            self._handed_out += len(rows)
+            first = self._handed_out
+            rows = self._rows[first:]
+            self._handed_out = first + len(rows)
+            new = Entries(self.turn_id, first // 2, rows)
+            if not self._given_back:
+                return new
             back, self._given_back = self._given_back, ()
-        new = Entries(self.turn_id, first // 2, rows)
-        return (*back, *new) if back else new
+        return (*back, *new)
 
     def give_back(self, entries: Sequence[Entry]) -> None:
         """Entries that could not be written; they go with the write after."""

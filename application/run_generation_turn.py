@@ -11,7 +11,7 @@ from turnkeeper.application.ports.sink import Sink
 from turnkeeper.application.ports.turn_store import AlreadyEnded
 from turnkeeper.application.recorder import Recorder
 from turnkeeper.application.stage import Stage
-from turnkeeper.domain.admission import RefusalKind, Refused
+from turnkeeper.domain.admission import Admission, RefusalKind, Refused
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.errors import AlreadyRunning, StepLimitExceeded
 from turnkeeper.domain.events import (
@@ -98,8 +98,8 @@ class RunGenerationTurn:
             return self._end.crashed(error, stage, None, Nothing())
         if isinstance(planned, AlreadyEnded):
             return self._end.again(planned.result, stage)
-        if planned.tools_off:
-            stage = replace(stage, request=stage.request.without_tools(planned.tools_off))
+        if tools_off := planned.draft.tools_off:
+            stage = replace(stage, request=stage.request.without_tools(tools_off))
         perform = PerformStep(self._tools, stage, planned.opened)
         try:
             state, finish = self._steps(self._begin(planned, stage), perform)
@@ -115,19 +115,20 @@ class RunGenerationTurn:
         """One step after the other until the turn is over."""
         for _ in range(MAX_STEPS):
             state = perform.heard(state)
-            match state.next_step():
-                case Prepare() as step:
+            step = state.next_step()
+            match step:
+                case Prepare():
                     state = state.told(perform.prepare(step, state))
-                case LeaseKey() as step:
+                case LeaseKey():
                     state = state.told(perform.lease(step, state))
-                case Wait() as step:
-                    state = state.told(perform.wait(step))
-                case RunInvocation() as step:
+                case RunInvocation():
                     state = perform.book(state.after(perform.run(step, state)))
-                case OpenServerRoute() as step:
+                case Finish():
+                    return state, step
+                case Wait():
+                    state = state.told(perform.wait(step))
+                case OpenServerRoute():
                     state = state.told(perform.open(step))
-                case Finish() as finish:
-                    return state, finish
                 case unknown:
                     assert_never(unknown)
         raise StepLimitExceeded(f"the turn did not end within {MAX_STEPS} steps")
@@ -137,12 +138,13 @@ class RunGenerationTurn:
     def _set_the_stage(
         self, request: TurnRequest, sink: Sink, recorder: Recorder, mailbox: Mailbox
     ) -> Stage:
-        deadline = _new_deadline(self._tools.clock.monotonic() + self._rules.limits.turn_s)
+        tools = self._tools
+        deadline = _new_deadline(tools.clock.monotonic() + self._rules.limits.turn_s)
         # A `TellsTroubles`; isinstance takes fifty calls more for a protocol.
         if hasattr(sink, "tell_troubles"):
             sink.tell_troubles(lambda what, done: _note_trouble(what, done, recorder))
         return _new_stage(
-            request=request.with_tools(self._tools.tools.offered(request)),
+            request=request.with_tools(tools.tools.offered(request)),
             sink=sink,
             target=sink.prepare(request),
             deadline=deadline,
@@ -152,41 +154,59 @@ class RunGenerationTurn:
 
     def _planned(self, stage: Stage) -> Planned | AlreadyEnded:
         """Plan and open; while another turn speaks in the channel, wait for it to end."""
+        planned = self._plan(stage.request, stage.turn_id)
+        return self._once_free(planned, stage) if _is_busy(planned) else planned
+
+    def _once_free(self, planned: Planned | AlreadyEnded, stage: Stage) -> Planned | AlreadyEnded:
         clock = self._tools.clock
         until_s = min(clock.monotonic() + self._rules.channel_wait_s, stage.deadline.at_s)
-        while True:
+        while _is_busy(planned) and clock.monotonic() < until_s:
+            # An end that is written now may be of one of those that held the channel.
+            if not self._end.catch_up() and clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
+                return planned
             planned = self._plan(stage.request, stage.turn_id)
-            if isinstance(planned, AlreadyEnded) or not _is_busy(planned):
-                return planned
-            if until_s <= clock.monotonic():
-                return planned
-            if self._end.catch_up():  # it may have been one of those that held the channel
-                continue
-            if clock.wait(stage.mailbox.arrived, CHANNEL_POLL_S):
-                return planned
+        return planned
 
     def _policy(self, planned: Planned) -> TurnPolicy:
-        policy = self._rules.policy
-        if policy.content_filter is planned.content_filter:
+        policy, content_filter = self._rules.policy, planned.draft.content_filter
+        if policy.content_filter is content_filter:
             return policy
-        return replace(policy, content_filter=planned.content_filter)
+        return replace(policy, content_filter=content_filter)
 
     def _begin(self, planned: Planned, stage: Stage) -> TurnState:
-        policy = self._policy(planned)
-        _note_start(planned, stage, policy, self._tools.clock)
+        plan, opened, policy = planned.draft.plan, planned.opened, self._policy(planned)
+        resting = plan.resting(opened.resting)
+        request = stage.request
+        audience = request.hears
+        stage.recorder.note(
+            _new_turn_started(
+                route=plan.route,
+                attempts=plan.attempts,
+                server_route=plan.server_route._value_,
+                audience=audience._value_,
+                resting=tuple(sorted(resting)) if resting else (),
+                policy=policy,
+                server_id=request.server_id,
+                channel_id=request.channel_id,
+                user_id=request.user_id,
+            )
+        )
+        _note_admission(opened.admission, stage.recorder, self._tools.clock)
         return TurnState.begin(
-            planned.plan,
-            admission=planned.opened.admission,
+            plan,
+            admission=opened.admission,
             policy=policy,
-            audience=stage.request.hears,
-            resting=planned.resting,
+            audience=audience,
+            resting=resting,
         )
 
 
 CHANNEL_POLL_S = 0.25
 
 
-def _is_busy(planned: Planned) -> bool:
+def _is_busy(planned: Planned | AlreadyEnded) -> bool:
+    if isinstance(planned, AlreadyEnded):
+        return False
     admission = planned.opened.admission
     return isinstance(admission, Refused) and admission.kind is RefusalKind.CHANNEL_BUSY
 
@@ -195,23 +215,9 @@ def _note_trouble(what: str, done: str, recorder: Recorder) -> None:
     recorder.note(EffectFailed(effect="sink", cause=redact(f"{what}; done: {done}")))
 
 
-def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, clock: Clock) -> None:
-    admission, request = planned.opened.admission, stage.request
-    stage.recorder.note(
-        _new_turn_started(
-            route=planned.plan.route,
-            attempts=planned.plan.attempts,
-            server_route=planned.plan.server_route.value,
-            audience=request.hears.value,
-            resting=tuple(sorted(planned.resting)) if planned.resting else (),
-            policy=policy,
-            server_id=request.server_id,
-            channel_id=request.channel_id,
-            user_id=request.user_id,
-        )
-    )
+def _note_admission(admission: Admission, recorder: Recorder, clock: Clock) -> None:
     if isinstance(admission, Refused):
-        stage.recorder.note(
+        recorder.note(
             TurnRefused(
                 kind=admission.kind.value,
                 where="planned route",
@@ -221,4 +227,4 @@ def _note_start(planned: Planned, stage: Stage, policy: TurnPolicy, clock: Clock
             )
         )
     elif admission.reservation is not None:
-        stage.recorder.note(QuotaReserved(trigger_key=admission.reservation.trigger_key))
+        recorder.note(QuotaReserved(trigger_key=admission.reservation.trigger_key))

@@ -8,6 +8,8 @@ from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import AlreadyRunning, Busy, Closed
 from turnkeeper.domain.events import TurnStarted
 
+CLOSED = "the turnkeeper was closed and takes no new turns"
+
 
 class RunningTurn:
     """One turn under way, once it is entered and until it is left.
@@ -112,7 +114,8 @@ class RunningTurns:
         """Let a turn run, once there is room for it; raises as `entered` says."""
         turn_id = turn.turn_id
         with self._lock:
-            self._check_open()
+            if self._is_closed:
+                raise Closed(CLOSED)
             if turn_id in self._running or turn_id in self._queue:
                 raise AlreadyRunning(f"turn {turn_id} is running here already")
             if self._queue or len(self._running) >= self._max_turns:
@@ -144,8 +147,5 @@ class RunningTurns:
                 f"{self._max_turns} turns are running and none ended within {self._queue_s:g} s;"
                 " try again later, or raise TURNKEEPER_MAX_TURNS"
             )
-        self._check_open()
-
-    def _check_open(self) -> None:
         if self._is_closed:
-            raise Closed("the turnkeeper was closed and takes no new turns")
+            raise Closed(CLOSED)

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 
 from turnkeeper.application.ports.journal import Journal
 from turnkeeper.application.ports.spool import NoSpool, Spool
@@ -36,7 +37,7 @@ class SettleTurn:
         self._spool = spool
         self._keep_text = keep_text
         self._waiting: deque[Closing] = deque(maxlen=MAX_WAITING)
-        self._late: deque[Entry] = deque(maxlen=MAX_WAITING)
+        self._late: deque[Sequence[Entry]] = deque(maxlen=MAX_WAITING)  # of a turn each
 
     def __call__(self, closing: Closing) -> str | None:
         """Write a turn's end, with a result as `kept` gave it.
@@ -61,7 +62,7 @@ class SettleTurn:
 
     def later(self, entries: Sequence[Entry]) -> None:
         """Keep entries that came after their turn was closed for the next write."""
-        self._late.extend(entries)
+        self._late.append(entries)
 
     def flush(self) -> str | None:
         """Write what waits, oldest first; returns why it has to go on waiting, or None."""
@@ -93,19 +94,19 @@ class SettleTurn:
 
     def flush_late(self) -> str | None:
         """Write the entries that came late; returns why they have to wait, or None."""
-        entries = self._taken_late()
-        if not entries:
+        late = self._taken_late()
+        if not late:
             return None
         try:
-            self._journal.record(entries)
+            self._journal.record(tuple(chain.from_iterable(late)))
         except StoreError as error:
-            self._late.extend(entries)
+            self._late.extend(late)
             return str(error)
         return None
 
-    def _taken_late(self) -> tuple[Entry, ...]:
-        entries: list[Entry] = []
+    def _taken_late(self) -> list[Sequence[Entry]]:
+        late: list[Sequence[Entry]] = []
         with suppress(IndexError):  # the end, or another thread took the last one
             while True:
-                entries.append(self._late.popleft())
-        return tuple(entries)
+                late.append(self._late.popleft())
+        return late

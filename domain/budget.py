@@ -1,6 +1,8 @@
 """How many tokens an answer may be, and how many that leaves for the prompt."""
 
-from turnkeeper.domain.model import Limits, Model, Sampling
+from functools import lru_cache
+
+from turnkeeper.domain.model import Model, Sampling
 
 FALLBACK_OUTPUT_TOKENS = 4096
 BIG_FALLBACK_OUTPUT_TOKENS = 8192
@@ -24,17 +26,18 @@ def output_tokens(model: Model, sampling: Sampling, cap: int | None) -> int:
     more than a quarter of a known window; at most the model's ceiling, and never so much that a
     known window has no room for a prompt.
     """
-    override = sampling.max_output_tokens
-    if override and override > 0:
-        return _possible(override, model)
-    return _possible(cap if cap and cap > 0 else _fallback(model), model)
+    limits, override = model.limits, sampling.max_output_tokens
+    window, ceiling = limits.window_tokens, limits.max_output_tokens
+    return _output_tokens(model.provider, model.name, window, ceiling, override, cap)
 
 
 def raised_output_tokens(model: Model, sampling: Sampling, tokens: int) -> int:
     """Up to twice as many, where the model has them and its owner has not said how many."""
     if sampling.max_output_tokens and sampling.max_output_tokens > 0:
         return tokens
-    return max(tokens, _possible(2 * tokens, model))
+    limits = model.limits
+    ceiling = _ceiling(model.provider, model.name, limits.max_output_tokens)
+    return max(tokens, _possible(2 * tokens, ceiling, limits.window_tokens))
 
 
 def is_eaten(reasoning_tokens: int | None, output_tokens: int) -> bool:
@@ -53,24 +56,38 @@ def prompt_tokens(window_tokens: int, output_tokens: int) -> int:
     return max(1, int((window_tokens - output_tokens) * PROMPT_SHARE))
 
 
-def _fallback(model: Model) -> int:
-    limits = model.limits
-    if model.provider == NOVELAI:
-        wanted = _ceiling(model) or NOVELAI_OUTPUT_TOKENS
-    elif model.provider in BIG_FALLBACK_PROVIDERS:
+@lru_cache(maxsize=1024)  # of each model with its settings
+def _output_tokens(
+    provider: str,
+    name: str,
+    window: int | None,
+    registered: int | None,
+    override: int | None,
+    cap: int | None,
+) -> int:
+    ceiling = _ceiling(provider, name, registered)
+    if override and override > 0:
+        return _possible(override, ceiling, window)
+    wanted = cap if cap and cap > 0 else _fallback(provider, ceiling, window)
+    return _possible(wanted, ceiling, window)
+
+
+def _fallback(provider: str, ceiling: int | None, window: int | None) -> int:
+    if provider == NOVELAI:
+        wanted = ceiling or NOVELAI_OUTPUT_TOKENS
+    elif provider in BIG_FALLBACK_PROVIDERS:
         wanted = BIG_FALLBACK_OUTPUT_TOKENS
     else:
         wanted = FALLBACK_OUTPUT_TOKENS
-    return wanted if limits.window_tokens is None else min(wanted, limits.window_tokens // 4)
+    return wanted if window is None else min(wanted, window // 4)
 
 
-def _possible(tokens: int, model: Model) -> int:
-    ceiling, window = _ceiling(model), model.limits.window_tokens
+def _possible(tokens: int, ceiling: int | None, window: int | None) -> int:
     most = tokens if ceiling is None else min(tokens, ceiling)
     return max(1, most if window is None else within_window(most, window))
 
 
-def _ceiling(model: Model) -> int | None:
-    limits: Limits = model.limits
-    is_story = model.provider == NOVELAI and model.name in STORY_MODELS
-    return limits.max_output_tokens or (STORY_OUTPUT_TOKENS if is_story else None)
+def _ceiling(provider: str, name: str, registered: int | None) -> int | None:
+    if registered is None and provider == NOVELAI and name in STORY_MODELS:
+        return STORY_OUTPUT_TOKENS
+    return registered

@@ -1,10 +1,10 @@
 """The conversation that a model is asked to go on with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import compress
-from typing import Any, TypeVar
+from typing import Any
 
 from turnkeeper.domain.frozen import frozen, keep
 from turnkeeper.domain.outline import ASKS, MAY_GO, MODEL, ODD, SYSTEM, TOOL, USER, odd
@@ -126,13 +126,12 @@ class MediaDescriptor:
 class _OfItem:
     """What follows from an item: kept with it, as a host has most of them in turn after turn.
 
-    They are None until somebody asks.
+    None until somebody asks. Then what it is in an outline, about how many tokens it is, and how
+    it is written to most providers; these two are None until somebody asks for them.
     """
 
-    __slots__ = ("_chat", "_kind", "_tokens")
-    _chat: Any  # how it is written to most providers
-    _kind: Any  # its byte in an outline
-    _tokens: Any  # about how many it is
+    __slots__ = ("_facts",)
+    _facts: Any
 
 
 @frozen
@@ -211,14 +210,15 @@ class ToolSpec(_OfTool):
     schema_json: str = '{"type":"object","properties":{}}'
 
 
-Told = TypeVar("Told", Item, ToolSpec)
+_Facts = tuple[bytes, tuple[Any, ...], tuple[Any, ...]]
+"""An outline, and of each item the two other facts that are kept with it."""
 
 
 class _OfConversation:
     """What follows from a conversation: all steps of a turn, and all its attempts, ask for it."""
 
-    __slots__ = ("_outline",)
-    _outline: Any
+    __slots__ = ("_facts",)
+    _facts: Any  # `_Facts`, gathered in one go, as there may be hundreds of items
 
 
 @frozen
@@ -237,14 +237,12 @@ class Conversation(_OfConversation):
     @property
     def outline(self) -> bytes:
         """What its items are at a glance, a byte each; see `turnkeeper.domain.outline`."""
-        if self._outline is None:
-            keep(Conversation._outline, (self,), (_outline_of(self.items),))
-        return self._outline  # type: ignore[no-any-return]
+        return (self._facts or self._gathered())[0]
 
     @property
     def is_plain(self) -> bool:
         """Whether all its items are texts that somebody said, and none is empty or scaffolding."""
-        return (self._outline or self.outline).isascii()  # as the odd bit is the eighth
+        return (self._facts or self._gathered())[0].isascii()  # as the odd bit is the eighth
 
     @property
     def odd(self) -> tuple[Item, ...]:
@@ -253,13 +251,19 @@ class Conversation(_OfConversation):
             return ()
         return tuple(compress(self.items, odd(self.outline)))
 
-    def tokens(self, estimate: Callable[[Item], int]) -> list[int]:
+    def tokens(self, estimate: Callable[[Item], int]) -> tuple[int, ...]:
         """About how many tokens each item is.
 
         Args:
             estimate: Says it of one, and the same whoever asks; of each it is asked only once.
         """
-        return _tokens_of(self.items, Item._tokens, estimate)
+        outline, known, written = self._facts or self._gathered()
+        if all(known):
+            return known
+        new = _places_of_none(known)
+        tokens = _with(known, new, [estimate(self.items[at]) for at in new])
+        self._keep((outline, tokens, written), new)
+        return tokens
 
     def as_written(self, write: Callable[[Item], object]) -> list[Any]:
         """How each item is written to a provider. Of a short one that is kept with it.
@@ -267,36 +271,58 @@ class Conversation(_OfConversation):
         Args:
             write: Writes one, and the same whoever asks.
         """
-        written = [item._chat for item in self.items]
-        if all(written):
-            return written
-        return [item._chat or _written(item, write) for item in self.items]
+        outline, tokens, known = self._facts or self._gathered()
+        if all(known):
+            return list(known)
+        new = _places_of_none(known)
+        written = _with(known, new, [write(self.items[at]) for at in new])
+        short = [at for at in new if len(self.items[at].text) <= _MOST_KEPT_CHARS]
+        if short:
+            kept = _with(known, short, [written[at] for at in short])
+            self._keep((outline, tokens, kept), short)
+        return list(written)
 
     def tool_tokens(self, estimate: Callable[[ToolSpec], int]) -> list[int]:
-        """The same of each tool."""
-        return _tokens_of(self.tools, ToolSpec._tokens, estimate)
+        """About how many tokens each tool is, as with items."""
+        new = [tool for tool in self.tools if tool._tokens is None]
+        keep(ToolSpec._tokens, new, map(estimate, new))
+        return [tool._tokens for tool in self.tools]
+
+    def _gathered(self) -> _Facts:
+        """What is known of its items, kept for all who ask."""
+        facts = _facts_of(self.items)
+        Conversation._facts.__set__(self, facts)
+        return facts
+
+    def _keep(self, facts: _Facts, places: list[int]) -> None:
+        """Keep what is known, with the items in these places too."""
+        items = [self.items[at] for at in places]
+        keep(Item._facts, items, [tuple([fact[at] for fact in facts]) for at in places])
+        Conversation._facts.__set__(self, facts)
 
 
-def _written(item: Item, write: Callable[[Item], object]) -> object:
-    written = write(item)
-    if len(item.text) <= _MOST_KEPT_CHARS:
-        keep(Item._chat, (item,), (written,))
-    return written
+def _with(known: tuple[Any, ...], places: list[int], found: list[Any]) -> tuple[Any, ...]:
+    """What is known, and in these places what was found."""
+    whole = list(known)
+    for at, one in zip(places, found, strict=True):
+        whole[at] = one
+    return tuple(whole)
 
 
-def _tokens_of(told: tuple[Told, ...], slot: Any, estimate: Callable[[Told], int]) -> list[int]:
-    tokens = [one._tokens for one in told]
-    if all(tokens):
-        return tokens
-    new = [one for one in told if one._tokens is None]
-    keep(slot, new, map(estimate, new))
-    return [one._tokens for one in told]
+def _places_of_none(known: Sequence[Any]) -> list[int]:
+    return [at for at, one in enumerate(known) if one is None]
 
 
-def _outline_of(items: tuple[Item, ...]) -> bytes:
+def _facts_of(items: tuple[Item, ...]) -> _Facts:
+    if not items:
+        return b"", (), ()
+    facts = [item._facts for item in items]
     try:
-        return bytes([item._kind for item in items])
-    except TypeError:
-        new = [item for item in items if item._kind is None]
-        keep(Item._kind, new, map(_kind_of, new))
-    return bytes([item._kind for item in items])
+        kinds, tokens, written = zip(*facts, strict=True)
+    except TypeError:  # some are new
+        new = _places_of_none(facts)
+        for at in new:
+            facts[at] = (_kind_of(items[at]), None, None)
+        keep(Item._facts, [items[at] for at in new], [facts[at] for at in new])
+        kinds, tokens, written = zip(*facts, strict=True)
+    return bytes(kinds), tokens, written

@@ -5,6 +5,7 @@ from typing import assert_never
 
 from turnkeeper.domain.admission import Refused, Reservation
 from turnkeeper.domain.answers import Signal
+from turnkeeper.domain.course import Course
 from turnkeeper.domain.frozen import frozen, maker
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
@@ -22,7 +23,7 @@ from turnkeeper.domain.outcome import (
     Unreachable,
 )
 from turnkeeper.domain.owner import Route
-from turnkeeper.domain.plan import Attempt, Plan, Slot
+from turnkeeper.domain.plan import Attempt, Slot
 from turnkeeper.domain.turn import AttemptFailure
 
 
@@ -104,55 +105,33 @@ class Finish:
 _new_finish = maker(Finish)
 
 
-@frozen
-class Tried:
-    """What a turn has come to when nothing more is tried.
-
-    Attributes:
-        plan: What was to be tried.
-        audience: Who is told of a failure.
-        outcomes: What ran.
-        failures: Why attempts gave no answer.
-        reservation: The quota unit that is held, or None.
-        refusal: The admission that refused, or None.
-        signal: What was heard from outside, or None.
-    """
-
-    plan: Plan
-    audience: Audience
-    outcomes: tuple[Outcome, ...] = ()
-    failures: tuple[AttemptFailure, ...] = ()
-    reservation: Reservation | None = None
-    refusal: Refused | None = None
-    signal: Signal | None = None
-
-
+_NOBODY = Say.NOBODY  # looking it up takes as long as a call
 ERROR_LIKE = (TurnStatus.ERROR, TurnStatus.TIMEOUT, TurnStatus.EMPTY_RESPONSE)
 
 
-def finish(tried: Tried) -> Finish:
-    """The end of a turn that has tried this."""
-    last = tried.outcomes[-1] if tried.outcomes else None
-    status = _status(tried, last)
-    winner = tried.plan.attempts[last.ran.attempt_no] if isinstance(last, Answered) else None
+def finish(course: Course, outcomes: tuple[Outcome, ...]) -> Finish:
+    """The end of a turn that went so, and in which this ran."""
+    last = outcomes[-1] if outcomes else None
+    status = _status(course, last)
+    winner = course.plan.attempts[last.ran.attempt_no] if isinstance(last, Answered) else None
     return _new_finish(
         status=status,
         last_ran=last,
         winner=winner,
-        failures=tried.failures,
-        notice=_notice(tried, winner),
-        say=_say(status, tried.audience),
-        settle=_settle(tried, last),
-        refusal=tried.refusal,
+        failures=course.failures,
+        notice=_notice(course, winner) if winner is not None and winner.number else None,
+        say=_say(course.audience) if status in ERROR_LIKE else _NOBODY,
+        settle=_settle(course.reservation, course, last) if course.reservation else NOTHING,
+        refusal=course.refusal,
     )
 
 
-def _status(tried: Tried, last: Outcome | None) -> TurnStatus:
-    if tried.signal is not None and not isinstance(last, ENDED_BY_ITSELF):
-        return _status_by_signal(tried.signal)
+def _status(course: Course, last: Outcome | None) -> TurnStatus:
+    if course.signal is not None and not isinstance(last, ENDED_BY_ITSELF):
+        return _status_by_signal(course.signal)
     if last is not None:
         return _status_of(last)
-    return TurnStatus.ERROR if tried.failures else TurnStatus.SKIPPED
+    return TurnStatus.ERROR if course.failures else TurnStatus.SKIPPED
 
 
 def _status_by_signal(signal: Signal) -> TurnStatus:
@@ -187,12 +166,10 @@ def _status_of(last: Outcome) -> TurnStatus:
             assert_never(unknown)
 
 
-def _notice(tried: Tried, winner: Attempt | None) -> FallbackNotice | None:
-    """Only for a completed fallback that people may hear of, with nobody waiting to be heard."""
-    if winner is None or winner.number == 0:
-        return None
-    before = _last_of_each(tried.failures, winner)
-    silent = tried.audience is not Audience.PERSON or tried.signal is not None
+def _notice(course: Course, winner: Attempt) -> FallbackNotice | None:
+    """Of a completed fallback, if people may hear of it, with nobody waiting to be heard."""
+    before = _last_of_each(course.failures, winner)
+    silent = course.audience is not Audience.PERSON or course.signal is not None
     if not before or silent:
         return None
     return FallbackNotice(
@@ -200,7 +177,7 @@ def _notice(tried: Tried, winner: Attempt | None) -> FallbackNotice | None:
         model=winner.model.name,
         route=winner.route,
         failures=before,
-        offers_opt_out=tried.plan.route is Route.PERSONAL and winner.route is Route.SERVER,
+        offers_opt_out=course.plan.route is Route.PERSONAL and winner.route is Route.SERVER,
     )
 
 
@@ -211,9 +188,7 @@ def _last_of_each(
     return tuple(failure for number, failure in by_attempt.items() if number != winner.number)
 
 
-def _say(status: TurnStatus, audience: Audience) -> Say:
-    if status not in ERROR_LIKE:
-        return Say.NOBODY
+def _say(audience: Audience) -> Say:
     match audience:
         case Audience.PERSON:
             return Say.PERSON
@@ -225,14 +200,12 @@ def _say(status: TurnStatus, audience: Audience) -> Say:
             assert_never(unknown)
 
 
-def _settle(tried: Tried, last: Outcome | None) -> Settle:
+def _settle(reservation: Reservation, course: Course, last: Outcome | None) -> Settle:
     """Committed only if an invocation that the server paid gave a persona response."""
-    if tried.reservation is None:
-        return NOTHING
     if (
         isinstance(last, SAID_SOMETHING)
         and last.ran.reply_text
-        and tried.plan.attempts[last.ran.attempt_no].route is Route.SERVER
+        and course.plan.attempts[last.ran.attempt_no].route is Route.SERVER
     ):
-        return Commit(reservation=tried.reservation)
-    return Release(reservation=tried.reservation)
+        return Commit(reservation=reservation)
+    return Release(reservation=reservation)

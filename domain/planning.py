@@ -21,6 +21,8 @@ from turnkeeper.domain.plan import (
 from turnkeeper.domain.settings import PersonalSettings, ServerSettings
 from turnkeeper.domain.turn import TurnRequest
 
+_OFF = CooldownType.OFF  # looking it up takes as long as a call
+
 Below = Callable[[int], int]
 """A number from 0 to below the given one, at random."""
 
@@ -50,7 +52,7 @@ def lends(server: ServerSettings) -> ServerRoute:
 def limits_turns(server: ServerSettings) -> bool:
     """Whether the server has a rule, cooldown or quota, that may refuse a turn its models."""
     return (
-        server.cooldown.type is not CooldownType.OFF
+        server.cooldown.type is not _OFF
         or bool(server.channel_cooldowns)
         or server.quota.limits_anything
     )

@@ -79,7 +79,7 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
         text = _SCHEME.sub(_credential_masked, text)
     if _OF_SECRETS.search(text):
         text = _WORD.sub(_word_masked, text)
-    return _cut(text, limit)
+    return text if limit is None or len(text) <= limit else _cut(text, limit)
 
 
 def _without(secrets: Iterable[str], text: str) -> str:
@@ -150,9 +150,7 @@ def _is_token(word: str) -> bool:
     return is_jwt or (first >= 17 and 5 <= middle <= 8 and last >= 20)
 
 
-def _cut(text: str, limit: int | None) -> str:
-    if limit is None or len(text) <= limit:
-        return text
+def _cut(text: str, limit: int) -> str:
     end = limit - len(CUT_MARK)
     # A mask is kept whole or left out.
     start = text.rfind(MASK[0], max(0, end - len(MASK) + 1), end)

@@ -232,10 +232,11 @@ class _Run:
         match event:
             case ev.TurnRefused(where="planned route"):
                 kind = RefusalKind(event.kind)
-                return replace(state, refusal=Refused(kind=kind), at=Over())
+                course = replace(state.course, refusal=Refused(kind=kind))
+                return replace(state, course=course, at=Over())
             case ev.QuotaReserved(trigger_key=key):
                 unit = Reservation(server_id="", trigger_key=key, holder=entry.turn_id)
-                return replace(state, reservation=unit)
+                return replace(state, course=replace(state.course, reservation=unit))
             case ev.SignalHeard(signal=signal):
                 return state.told(Heard(Signal(signal)))
             case ev.MessagePosted():

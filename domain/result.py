@@ -30,26 +30,26 @@ def result_of(
     finish: Finish, plan: Plan, outcomes: tuple[Outcome, ...], request: TurnRequest, turn_id: str
 ) -> TurnResult:
     """How the turn ended, for the caller and the sink."""
-    last, usage = finish.last_ran, usage_of(outcomes)
+    last, status, winner = finish.last_ran, finish.status, finish.winner
     if last is None:
         return TurnResult(
-            status=finish.status,
+            status=status,
             turn_id=turn_id,
-            usage=usage,
+            usage=usage_of(outcomes),
             failures=finish.failures,
             refusal=finish.refusal,
         )
     ran = last.ran
     return _new_turn_result(
-        status=finish.status,
+        status=status,
         turn_id=turn_id,
         stream_results=ran.stream_results,
-        persona_responses=_responses(last, finish.status, request),
+        persona_responses=_responses(last, status, request),
         thought_log=ran.thought_log,
         thought_log_owner=thought_log_owner(request) if ran.thought_log else None,
-        success_model=finish.winner.model if finish.winner else None,
+        success_model=winner.model if winner else None,
         credential_source=plan.attempts[ran.attempt_no].route,
-        usage=usage,
+        usage=usage_of(outcomes),
         failures=finish.failures,
         refusal=finish.refusal,
         finish=_finish_of(last),
@@ -101,5 +101,6 @@ def _responses(
 def _finish_of(last: Outcome) -> FinishReason | None:
     if isinstance(last, Empty):
         return last.finish
-    results = last.ran.stream_results
-    return results[-1].finish if results and not isinstance(last, Unreachable) else None
+    if isinstance(last, Unreachable) or not last.ran.stream_results:
+        return None
+    return last.ran.stream_results[-1].finish

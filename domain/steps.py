@@ -9,11 +9,12 @@
                                                            Over ──Finish────┘
 """
 
-from typing import assert_never
+from functools import lru_cache
+from typing import Any, assert_never
 
 from turnkeeper.domain import retry
 from turnkeeper.domain.adjust import Adjust, AsIs, Repeat
-from turnkeeper.domain.admission import Admission, Granted, Refused, Reservation
+from turnkeeper.domain.admission import Admission, Granted, Refused
 from turnkeeper.domain.answers import (
     Answer,
     Heard,
@@ -28,8 +29,9 @@ from turnkeeper.domain.answers import (
     Unpreparable,
     Waited,
 )
+from turnkeeper.domain.course import Course
 from turnkeeper.domain.failure import REACTIONS, CooldownScope, Failure, FailureKind
-from turnkeeper.domain.finish import Finish, Tried, finish
+from turnkeeper.domain.finish import Finish, finish
 from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
@@ -53,25 +55,26 @@ from turnkeeper.domain.policy import ContentFilterPolicy, TurnPolicy
 from turnkeeper.domain.rotation import Booking, BookNeutral, BookSuccess, KeyId, Lease, booking_of
 from turnkeeper.domain.turn import AttemptFailure
 
-_new_book_success = maker(BookSuccess)
+_new_book_success = lru_cache(maxsize=1024)(BookSuccess)  # of each model
 _new_ready = maker(Ready)
 _new_leasing = maker(Leasing)
-_new_tried = maker(Tried)
+_new_course = maker(Course)
 
 _CHOOSING, _OVER = Choosing(), Over()
+_MAY_OPEN = ServerRoute.MAY_OPEN  # looking it up takes as long as a call
 
 
-@frozen
+@frozen(kw_only=False)
 class Prepare:
     """Make an attempt ready: its provider's settings, and the conversation for its model."""
 
     attempt_no: int
 
 
-_new_prepare = maker(Prepare)
+_new_prepare = lru_cache(maxsize=64)(Prepare)  # of a turn's first attempts
 
 
-@frozen
+@frozen(kw_only=False)
 class LeaseKey:
     """Lend a key that is none of `without`."""
 
@@ -79,7 +82,7 @@ class LeaseKey:
     without: frozenset[KeyId]
 
 
-_new_lease_key = maker(LeaseKey)
+_new_lease_key = lru_cache(maxsize=64)(LeaseKey)
 
 
 KEY_RESTS = "its key is coming back"
@@ -133,44 +136,21 @@ class OpenServerRoute:
 Step = Prepare | LeaseKey | Wait | RunInvocation | OpenServerRoute | Finish
 
 
-@frozen
+@frozen(kw_only=False)
 class TurnState:
     """All that the next decision depends on.
 
     Attributes:
-        plan: What may be tried; grows when the server route opens.
-        policy: How hard to try.
-        audience: Who is told of a failure.
-        plan_order: Numbers of all attempts in the order in which they are tried: resting ones
-            come last in their route.
-        queue: Those of them that were not begun yet.
+        course: What stays from step to step, where nothing goes wrong.
+        queue: Numbers of the attempts that were not begun yet, in the order of `plan_order`.
         at: Where the turn stands.
         outcomes: What ran, in order.
-        failures: Why attempts gave no answer, in order.
-        may_open: Whether the server route may still be asked.
-        reservation: The quota unit that is held, or None.
-        refusal: The admission that refused the turn or its server route, or None.
-        signal: What was heard from outside, or None.
-        retries: How often the turn was run again, because nothing came.
-        earlier: What ran before that.
-        lease_is_back: Whether the key in use had been given back already.
     """
 
-    plan: Plan
-    policy: TurnPolicy = TurnPolicy()
-    audience: Audience = Audience.PERSON
-    plan_order: tuple[int, ...] = ()
-    queue: tuple[int, ...] = ()
-    at: Phase = _CHOOSING
+    course: Course
+    queue: tuple[int, ...]
+    at: Phase
     outcomes: tuple[Outcome, ...] = ()
-    failures: tuple[AttemptFailure, ...] = ()
-    may_open: bool = False
-    reservation: Reservation | None = None
-    refusal: Refused | None = None
-    signal: Signal | None = None
-    retries: int = 0
-    earlier: tuple[Outcome, ...] = ()
-    lease_is_back: bool = False
 
     @classmethod
     def begin(
@@ -183,38 +163,40 @@ class TurnState:
         resting: frozenset[int] = frozenset(),
     ) -> "TurnState":
         """The state in which nothing was tried yet."""
-        numbers = tuple([attempt.number for attempt in plan.attempts])
+        numbers = tuple(range(len(plan.attempts)))
+        order = _deferred(numbers, resting) if resting else numbers
         refusal = admission if isinstance(admission, Refused) else None
-        order = _deferred(numbers, resting)
-        return cls(
+        course = _new_course(
             plan=plan,
             policy=policy,
             audience=audience,
             plan_order=order,
-            queue=order,
-            at=_OVER if refusal else _CHOOSING,
-            may_open=plan.server_route is ServerRoute.MAY_OPEN,
+            may_open=plan.server_route is _MAY_OPEN,
             reservation=admission.reservation if isinstance(admission, Granted) else None,
             refusal=refusal,
         )
+        return _new_state(course, order, _OVER if refusal else _CHOOSING)
 
     # ── the decision ────────────────────────────────────────────────────────────────────────
 
     def next_step(self) -> Step:
         """Decide. The same state always gives the same step."""
-        match self.at:
-            case Leasing(prepared=prepared, without=without):
-                return _new_lease_key(attempt_no=prepared.attempt_no, without=without)
-            case Ready() as ready:
-                return self._invocation(ready)
+        at = self.at
+        match at:
             case Choosing() if self.queue:
-                return _new_prepare(attempt_no=self.queue[0])
-            case Choosing() if self.may_open and self._may_open_now():
+                return _new_prepare(self.queue[0])
+            case Leasing():
+                return _new_lease_key(at.prepared.attempt_no, at.without)
+            case Ready():
+                return self._invocation(at)
+            case Over():
+                return self._end()
+            case Choosing() if self.course.may_open and self._may_open_now():
                 return OpenServerRoute(start_no=len(self.plan.attempts))
+            case Choosing():
+                return self._end()
             case Waiting(then=then, until_s=until_s):
                 return Wait(attempt_no=then.prepared.attempt_no, until_s=until_s, why=KEY_RESTS)
-            case Over() | Choosing():
-                return self._run_again() or finish(self._tried())
             case unknown:
                 assert_never(unknown)
 
@@ -224,34 +206,50 @@ class TurnState:
             return self.policy.empty_opens_server_route
         return True
 
-    def _run_again(self) -> Wait | None:
-        """A turn in which nothing came is run again, a few times, after a moment."""
-        last = self.outcomes[-1] if self.outcomes else None
-        if not isinstance(last, Empty) or self.signal is not None:
-            return None
-        if self.retries >= self.policy.empty_retries:
-            return None
-        until_s = last.ran.ended_at_s + self.policy.empty_retry_s
+    def _end(self) -> Wait | Finish:
+        """The end; but a turn in which nothing came is run again, a few times, after a moment."""
+        course, outcomes = self.course, self.outcomes
+        last = outcomes[-1] if outcomes else None
+        if not isinstance(last, Empty) or course.signal is not None:
+            return finish(course, outcomes or course.earlier)
+        if course.retries >= course.policy.empty_retries:
+            return finish(course, outcomes)
+        until_s = last.ran.ended_at_s + course.policy.empty_retry_s
         return Wait(attempt_no=last.ran.attempt_no, until_s=until_s, why=NOTHING_CAME)
 
     def _invocation(self, ready: Ready) -> RunInvocation:
-        ran = self.earlier + self.outcomes
-        last = ran[-1] if ran else None
+        earlier = self.outcomes or self.course.earlier
+        last = earlier[-1].ran if earlier else None
         return _new_run_invocation(
             attempt_no=ready.prepared.attempt_no,
             lease=ready.lease,
             prepared=ready.prepared,
-            take_back=last.ran.superseded if last else (),
+            take_back=last.superseded if last else (),
             adjust=ready.adjust,
             kept=ready.kept,
-            tool_results=last.ran.tool_results if last else (),
+            tool_results=last.tool_results if last else (),
             another_may_answer=self.another_may_answer,
         )
 
     @property
+    def plan(self) -> Plan:
+        """What may be tried."""
+        return self.course.plan
+
+    @property
+    def policy(self) -> TurnPolicy:
+        """How hard to try."""
+        return self.course.policy
+
+    @property
+    def ran(self) -> tuple[Outcome, ...]:
+        """All that ran, before the turn was run again too."""
+        return self.course.earlier + self.outcomes
+
+    @property
     def another_may_answer(self) -> bool:
         """Whether another model may still be tried."""
-        return bool(self.queue) or self.may_open
+        return bool(self.queue) or self.course.may_open
 
     @property
     def is_answered(self) -> bool:
@@ -261,13 +259,17 @@ class TurnState:
     @property
     def booking(self) -> Booking | None:
         """What the last outcome books on the key that it used; None where it used none."""
-        if not self.outcomes or self.outcomes[-1].ran.lease is None:
+        if not self.outcomes:
             return None
-        match self.outcomes[-1]:
-            case Answered(ran=ran) | Empty(ran=ran):
-                return _new_book_success(model=self.attempt(ran.attempt_no).model.name)
-            case Failed(failure=failure, ran=ran):
-                model = self.attempt(ran.attempt_no).model.name
+        last = self.outcomes[-1]
+        ran = last.ran
+        if ran.lease is None:
+            return None
+        model = self.attempt(ran.attempt_no).model.name
+        match last:
+            case Answered() | Empty():
+                return _new_book_success(model=model)
+            case Failed(failure=failure):
                 return booking_of(failure, model=model, cools=not self._uses_lease_again)
             case Crashed() | Stopped() | Interrupted() | Unreachable() | TimedOut():
                 return BookNeutral()
@@ -290,20 +292,21 @@ class TurnState:
     def keeps_lease(self) -> bool:
         """Whether booking the last outcome does not give its key back: it is used again at once
         without a new lease, or had been given back before it was used again."""
-        return self.lease_is_back or self._uses_lease_again
+        return self.course.lease_is_back or self._uses_lease_again
 
     @property
     def _uses_lease_again(self) -> bool:
+        at = self.at
         return (
-            isinstance(self.at, Ready)
+            isinstance(at, Ready)
             and bool(self.outcomes)
-            and self.at.lease is not None
-            and self.at.lease == self.outcomes[-1].ran.lease
+            and at.lease is not None
+            and at.lease == self.outcomes[-1].ran.lease
         )
 
     def attempt(self, number: int) -> Attempt:
         """The attempt of that number."""
-        return self.plan.attempts[number]
+        return self.course.plan.attempts[number]
 
     # ── transitions ─────────────────────────────────────────────────────────────────────────
 
@@ -312,11 +315,8 @@ class TurnState:
         match answer:
             case Prepared():
                 return self._prepared(answer)
-            case Leased(lease=lease):
-                assert isinstance(self.at, Leasing)
-                at = self.at
-                ready = _new_ready(prepared=at.prepared, lease=lease, kept=at.kept)
-                return replace(self, at=ready, lease_is_back=False)
+            case Leased():
+                return self._leased(answer)
             case Heard(signal=signal):
                 return self._heard(signal)
             case Unpreparable(attempt_no=number, cause=cause):
@@ -325,24 +325,24 @@ class TurnState:
             case NoKey():
                 return self._no_key(answer)
             case Waited() if isinstance(self.at, Waiting):
-                return replace(self, at=self.at.then)
+                return self._at(self.at.then)
             case Waited():
                 return self._again()
             case RouteOpened(attempts=attempts, reservation=reservation, resting=resting):
                 opened = _deferred(tuple(attempt.number for attempt in attempts), resting)
                 plan = self.plan.longer_by(attempts)
-                return replace(
-                    self,
+                course = replace(
+                    self.course,
                     plan=plan,
-                    plan_order=self.plan_order + opened,
-                    queue=opened,
+                    plan_order=self.course.plan_order + opened,
                     may_open=False,
                     reservation=reservation,
                 )
+                return replace(self, course=course, queue=opened)
             case RouteRefused(refusal=refusal):
-                return replace(self, may_open=False, refusal=refusal)
+                return self._with(may_open=False, refusal=refusal)
             case RouteWithheld() | RouteFailed():
-                return replace(self, may_open=False)
+                return self._with(may_open=False)
             case unknown:
                 assert_never(unknown)
 
@@ -350,54 +350,65 @@ class TurnState:
         """The state once an invocation has ended."""
         outcomes = (*self.outcomes, outcome)
         if isinstance(outcome, ENDED_BY_ITSELF):
-            return replace(self, outcomes=outcomes, at=_OVER)
+            return _new_state(self.course, self.queue, _OVER, outcomes)
         seen = replace(self, outcomes=outcomes)
         match outcome:
             case Empty(finish=reason):
                 text = f"nothing came; finish {reason.value if reason else 'unsaid'}"
                 failed = seen._noted(outcome, Failure(kind=FailureKind.EMPTY, message=text))
-                return replace(failed, at=_CHOOSING if self.policy.empty_fails_over else _OVER)
+                return failed._at(_CHOOSING if self.policy.empty_fails_over else _OVER)
             case TimedOut(phase=phase, failure=failure):
                 failed = seen._noted(outcome, failure)
                 over = phase in (TimeoutPhase.TURN, TimeoutPhase.TOOLS)
-                return replace(failed, at=_OVER if over else _CHOOSING)
+                return failed._at(_OVER if over else _CHOOSING)
             case Crashed(failure=failure):
-                return replace(seen._noted(outcome, failure), at=_CHOOSING)
+                return seen._noted(outcome, failure)._at(_CHOOSING)
             case Failed(failure=failure):
                 return seen._noted(outcome, failure)._reacted(outcome)
             case unknown:
                 assert_never(unknown)
 
+    def _at(self, at: Phase) -> "TurnState":
+        return _new_state(self.course, self.queue, at, self.outcomes)
+
+    def _with(self, **changed: Any) -> "TurnState":
+        """The state with another course."""
+        return replace(self, course=replace(self.course, **changed))
+
     def _again(self) -> "TurnState":
         """The same plan from its beginning; keys and invocations are counted anew."""
-        return replace(
-            self,
-            queue=self.plan_order,
-            at=_CHOOSING,
-            outcomes=(),
-            earlier=self.earlier + self.outcomes,
-            retries=self.retries + 1,
-        )
+        course = self.course
+        earlier, retries = course.earlier + self.outcomes, course.retries + 1
+        again = replace(course, earlier=earlier, retries=retries)
+        return _new_state(again, course.plan_order, _CHOOSING)
 
     def _heard(self, signal: Signal) -> "TurnState":
         """The first signal counts; a turn that is over only remembers it."""
-        if self.signal is not None:
+        if self.course.signal is not None:
             return self
-        return replace(self, signal=signal, at=_OVER)
+        return self._with(signal=signal)._at(_OVER)
 
     def _prepared(self, prepared: Prepared) -> "TurnState":
-        queue = tuple([n for n in self.queue if n != prepared.attempt_no])
-        needs_key = self.attempt(prepared.attempt_no).needs_key
-        at = (
+        number = prepared.attempt_no
+        needs_key = self.attempt(number).needs_key
+        return _new_state(
+            self.course,
+            tuple(filter(number.__ne__, self.queue)),
             _new_leasing(prepared=prepared)
             if needs_key
-            else _new_ready(prepared=prepared, lease=None)
+            else _new_ready(prepared=prepared, lease=None),
+            self.outcomes,
         )
-        return replace(self, queue=queue, at=at)
+
+    def _leased(self, leased: Leased) -> "TurnState":
+        at = self.at
+        assert isinstance(at, Leasing)
+        state = self._with(lease_is_back=False) if self.course.lease_is_back else self
+        return state._at(_new_ready(prepared=at.prepared, lease=leased.lease, kept=at.kept))
 
     def _gave_up(self, number: int, failure: Failure) -> "TurnState":
         """An attempt that is not run."""
-        queue = tuple(n for n in self.queue if n != number)
+        queue = tuple(filter(number.__ne__, self.queue))
         noted = self._with_failure(number, failure)
         return replace(noted, queue=queue, at=_CHOOSING)
 
@@ -407,14 +418,14 @@ class TurnState:
         if isinstance(last, Failed) and retry.may_repeat(self.outcomes, last, self.policy):
             lease = last.ran.lease
             again = _new_ready(prepared=at.prepared, lease=lease, adjust=Repeat(), kept=at.kept)
-            return replace(self, at=again, lease_is_back=True)
+            return self._with(lease_is_back=True)._at(again)
         until_s = answer.next_at_s
         is_soon = until_s is not None and until_s - answer.now_s <= self.policy.key_wait_s
         if until_s is not None and is_soon and not at.has_waited:
             then = replace(at, without=self._unfit_keys(at), has_waited=True)
-            return replace(self, at=Waiting(then=then, until_s=until_s))
+            return self._at(Waiting(then=then, until_s=until_s))
         if last is not None:
-            return replace(self, at=_CHOOSING)
+            return self._at(_CHOOSING)
         return self._gave_up(answer.attempt_no, _no_key_failure(answer))
 
     def _unfit_keys(self, at: Leasing) -> frozenset[KeyId]:
@@ -434,18 +445,18 @@ class TurnState:
         prepared = self.at.prepared
         stop = self.policy.content_filter is ContentFilterPolicy.STOP
         if failure.kind is FailureKind.CONTENT_FILTER and stop:
-            return replace(self, at=_OVER)
+            return self._at(_OVER)
         if not retry.next_model_may_help(failure):
-            return replace(self, at=_OVER)
+            return self._at(_OVER)
         if not retry.invocations_left(self.outcomes, ran.attempt_no, self.policy):
-            return replace(self, at=_CHOOSING)
+            return self._at(_CHOOSING)
         kept = retry.kept(self.at.kept, self.at.adjust)
         adjust = retry.same_key(
             self.outcomes, outcome, prepared, self.policy, is_last=not self.another_may_answer
         )
         if adjust is not None:
             again = _new_ready(prepared=prepared, lease=ran.lease, adjust=adjust, kept=kept)
-            return replace(self, at=again)
+            return self._at(again)
         if ran.lease is None:
             return self._keyless_again(outcome, prepared)
         if retry.another_key_may_help(self.outcomes, outcome, self.policy):
@@ -457,16 +468,16 @@ class TurnState:
                 has_waited=has_waited,
                 kept=retry.for_another_key(kept),
             )
-            return replace(self, at=leasing)
-        return replace(self, at=_CHOOSING)
+            return self._at(leasing)
+        return self._at(_CHOOSING)
 
     def _keyless_again(self, outcome: Failed, prepared: Prepared) -> "TurnState":
         assert isinstance(self.at, Ready)
         if retry.may_repeat(self.outcomes, outcome, self.policy):
             kept = retry.kept(self.at.kept, self.at.adjust)
             again = _new_ready(prepared=prepared, lease=None, adjust=Repeat(), kept=kept)
-            return replace(self, at=again)
-        return replace(self, at=_CHOOSING)
+            return self._at(again)
+        return self._at(_CHOOSING)
 
     # ── what was seen ───────────────────────────────────────────────────────────────────────
 
@@ -482,24 +493,14 @@ class TurnState:
         noted = AttemptFailure(
             attempt_no=number, label=attempt.label, model=attempt.model.name, failure=failure
         )
-        return replace(self, failures=(*self.failures, noted))
+        return self._with(failures=(*self.course.failures, noted))
 
-    def _tried(self) -> Tried:
-        return _new_tried(
-            plan=self.plan,
-            audience=self.audience,
-            outcomes=self.outcomes or self.earlier,
-            failures=self.failures,
-            reservation=self.reservation,
-            refusal=self.refusal,
-            signal=self.signal,
-        )
+
+_new_state = maker(TurnState)
 
 
 def _deferred(numbers: tuple[int, ...], resting: frozenset[int]) -> tuple[int, ...]:
     """Resting attempts behind the others of their route; none is dropped."""
-    if not resting:
-        return numbers
     awake = tuple(number for number in numbers if number not in resting)
     return awake + tuple(number for number in numbers if number in resting)
 

@@ -121,9 +121,9 @@ def sizes_of(conversation: Conversation, text_tokens: Count = tokens_of) -> Size
     """
     items = conversation.tokens(lambda item: item_tokens(item, text_tokens))
     if not conversation.tools:
-        return _new_sizes(items=tuple(items))
+        return _new_sizes(items=items)
     tools = conversation.tool_tokens(lambda tool: _tool(tool, text_tokens))
-    return _new_sizes(items=tuple(items), tools=sum(tools))
+    return _new_sizes(items=items, tools=sum(tools))
 
 
 def sizes_by(conversation: Conversation, text_tokens: Count) -> Sizes:

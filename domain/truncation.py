@@ -57,7 +57,7 @@ def cut_to(conversation: Conversation, sizes: Sizes, *, to_tokens: int | None) -
     """
     total = sizes.total
     over = 0 if to_tokens is None else total - to_tokens
-    if over <= 0 and not _tool_links(conversation):
+    if over <= 0 and (conversation.is_plain or not _tool_links(conversation)):
         # As mostly. What may go is then all of the history, in whatever exchanges it is.
         gone = sum(compress(sizes.items, may_go(conversation.outline)))
         return _new_cut(conversation=conversation, tokens=total, least_tokens=total - gone)

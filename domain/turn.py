@@ -1,6 +1,6 @@
 """A turn: what is asked, and what comes back."""
 
-from dataclasses import field
+from typing import TypeVar
 
 from turnkeeper.domain.admission import Refused
 from turnkeeper.domain.conversation import Conversation, ToolSpec
@@ -67,8 +67,8 @@ class TurnRequest:
     user_id: str | None = None
     trigger_id: str = ""
     parent_channel_id: str | None = None
-    persona: Persona = field(default_factory=Persona)
-    occasion: Occasion = field(default_factory=Occasion)
+    persona: Persona = Persona()
+    occasion: Occasion = Occasion()
     audience: Audience = Audience.PERSON
     impersonated: Persona | None = None
     llm_override: str | None = None
@@ -116,7 +116,7 @@ class TurnRequest:
     @property
     def hears(self) -> Audience:
         """Who is told of a failure; of a turn in somebody else's name, the caller alone."""
-        return _CALLER if self.is_impersonation else self.audience
+        return _CALLER if self.impersonated is not None else self.audience
 
     @property
     def turn_key(self) -> str:
@@ -229,13 +229,20 @@ class TurnResult:
         log = self.thought_log
         return replace(
             self,
-            stream_results=tuple([replace(one, text="") for one in self.stream_results]),
-            persona_responses=tuple([replace(one, text="") for one in self.persona_responses]),
+            stream_results=tuple(map(_without_text, self.stream_results)),
+            persona_responses=tuple(map(_without_text, self.persona_responses)),
             thought_log=log and replace(log, summary=None, raw=None, fetched_content=None),
-            delivered=tuple([replace(one, text="") for one in self.delivered]),
+            delivered=tuple(map(_without_text, self.delivered)),
         )
 
     @property
     def was_rescued(self) -> bool:
         """Whether it was answered after something had failed."""
         return self.status is TurnStatus.COMPLETED and bool(self.failures)
+
+
+Written = TypeVar("Written", StreamResult, PersonaResponse, Delivery)
+
+
+def _without_text(one: Written) -> Written:
+    return replace(one, text="")

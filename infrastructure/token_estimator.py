@@ -94,9 +94,11 @@ class TokenEstimator(TokenCounter, Learner):
         """What an estimate is multiplied by for the model; 1 until it has reported something."""
         key = (model.provider, model.name)
         with self._lock:
-            if key in self._factors:
-                self._factors.move_to_end(key)
-            return self._factors.get(key, 1.0)
+            factor = self._factors.get(key)
+            if factor is None:
+                return 1.0
+            self._factors.move_to_end(key)
+            return factor
 
     def _text_tokens(self, text: str) -> int:
         key = hash(text)

@@ -97,11 +97,14 @@ class Turnkeeper:
             Exception: Whatever `sink.prepare` raised.
         """
         place = (request.server_id, request.channel_id)
+        listeners = self._listeners
+        if on_event is not None:
+            listeners = (*listeners, _unharmed(on_event))
         with self._running.entered(turn_id or urandom(16).hex(), place) as turn:
             self._heartbeat.ensure()
             forget = self._signals.watch(turn.turn_id, turn.mailbox.put)
             try:
-                turn.recorder = recorder = self._recorder(turn.turn_id, on_event)
+                turn.recorder = recorder = Recorder(turn.turn_id, self._clock, listeners)
                 return self._run_turn(request, sink, recorder=recorder, mailbox=turn.mailbox)
             finally:
                 forget()
@@ -232,11 +235,6 @@ class Turnkeeper:
     def _check_open(self) -> None:
         if self._is_closed:
             raise Closed("the turnkeeper was closed")
-
-    def _recorder(self, turn_id: str, on_event: Callable[[Entry], None] | None) -> Recorder:
-        if on_event is None:
-            return Recorder(turn_id, self._clock, self._listeners)
-        return Recorder(turn_id, self._clock, (*self._listeners, _unharmed(on_event)))
 
 
 def _unharmed(on_event: Listener) -> Listener:

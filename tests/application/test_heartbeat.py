@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from threading import Event, Semaphore
 
@@ -68,13 +68,24 @@ class AwayStore(MemoryTurnStore):
             raise StoreUnavailable("away")
 
 
+class AwayJournal(MemoryJournal):
+    """A journal that is away while it is told so."""
+
+    away = False
+
+    def record(self, entries: Sequence[Entry]) -> None:
+        if self.away:
+            raise StoreUnavailable("away")
+        super().record(entries)
+
+
 class Bench:
     """A heart and what it beats for."""
 
     def __init__(self, vault: AesGcmVault, clock: Clock) -> None:
         self.runner = ThreadRunner(settle_s=0.0)
         self.register = Register(clock)
-        self.journal = MemoryJournal()
+        self.journal = AwayJournal()
         ledger = MemoryLedger(self.register, journal=self.journal)
         keys = MemoryKeyRing(vault=vault, clock=clock)
         self.turns = AwayStore(self.register, ledger=ledger, keys=keys)
@@ -185,6 +196,19 @@ def test_late_entries_are_written_by_the_next_beat(bench: Bench) -> None:
     bench.heart.beat()
 
     assert bench.journal.entries("one") == (entry,)
+
+
+def test_late_entries_wait_while_the_store_is_away(bench: Bench) -> None:
+    entries = [Entry(turn_id=name, seq=0, at_s=1.0, event=CleanedUp()) for name in ("one", "two")]
+    for entry in entries:
+        bench.settle.later((entry,))
+    bench.journal.away = True
+    assert not bench.heart.beat()
+
+    bench.journal.away = False
+    bench.heart.beat()
+
+    assert [*bench.journal.entries("one"), *bench.journal.entries("two")] == entries
 
 
 def test_it_beats_while_turns_run_and_ends_by_itself(bench: Bench, clock: SteppedClock) -> None:

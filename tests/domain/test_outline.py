@@ -99,6 +99,42 @@ def test_an_item_is_counted_once() -> None:
     assert counted == ["Be brief.", "hi", "hello"]
 
 
+def test_a_short_item_is_written_once() -> None:
+    written: list[str] = []
+
+    def write(item: Item) -> str:
+        written.append(item.text)
+        return f"<{item.text}>"
+
+    long = "ha" * 3_000
+    talk = Conversation.of("hi", system=long)
+    longer = Conversation(items=(*talk.items, Item.said(Role.MODEL, "hello")))
+
+    assert talk.as_written(write) == [f"<{long}>", "<hi>"]
+    assert longer.as_written(write) == longer.as_written(write)
+    assert longer.as_written(write) == [f"<{long}>", "<hi>", "<hello>"]
+    assert written == [long, "hi", long, "hello", long, long]
+
+
+def test_what_is_known_of_an_item_stays_known() -> None:
+    talk = Conversation.of("hi")
+    before = talk.outline, talk.tokens(item_tokens), talk.as_written(lambda item: item.text)
+
+    again = Conversation(items=talk.items)
+
+    def never(item: Item) -> int:
+        raise AssertionError(f"{item} is known")
+
+    assert (again.outline, again.tokens(never), again.as_written(never)) == before
+
+
+def test_nothing_is_known_of_no_items() -> None:
+    empty = Conversation()
+
+    assert (empty.outline, empty.is_plain, empty.odd) == (b"", True, ())
+    assert (empty.tokens(item_tokens), empty.as_written(item_tokens)) == ((), [])
+
+
 def test_a_tool_is_counted_once() -> None:
     counted: list[str] = []
 

@@ -827,7 +827,7 @@ class TestEmptyAnswers:
         finish = finish_of(ready.after(last))
 
         assert waits == [Wait(attempt_no=0, until_s=51.0, why=NOTHING_CAME)] * 2
-        assert (finish.status, ready.retries) == (TurnStatus.EMPTY_RESPONSE, 2)
+        assert (finish.status, ready.course.retries) == (TurnStatus.EMPTY_RESPONSE, 2)
         assert finish.say is Say.PERSON
 
     def test_a_stop_ends_the_retries(self) -> None:

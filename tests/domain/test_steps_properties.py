@@ -171,7 +171,7 @@ def step_on(data: st.DataObject, state: TurnState, walk: Walk) -> TurnState:
         case LeaseKey() as step:
             return state.told(a_lease_answer(data, step))
         case Wait():
-            walk.retries = state.retries
+            walk.retries = state.course.retries
             return state.told(Waited())
         case RunInvocation() as step:
             for message in step.take_back:
@@ -229,7 +229,7 @@ def test_keys_and_invocations_of_an_attempt_are_bounded(
 ) -> None:
     end, _, walk = walked(data, state)
 
-    rounds = end.retries + 1
+    rounds = end.course.retries + 1
     for number in {step.attempt_no for step in walk.ran}:
         mine = [step for step in walk.ran if step.attempt_no == number]
         assert len(mine) <= state.policy.max_invocations * rounds
@@ -244,10 +244,10 @@ def test_attempts_begin_in_their_order_and_resting_ones_come_last_in_their_route
 ) -> None:
     end, _, walk = walked(data, state)
 
-    if end.retries:
+    if end.course.retries:
         return
     begun = list(dict.fromkeys(step.attempt_no for step in walk.ran))
-    order = [number for number in end.plan_order if number in begun]
+    order = [number for number in end.course.plan_order if number in begun]
     assert begun == order
 
 
@@ -264,7 +264,7 @@ def test_a_unit_is_used_only_for_a_persona_response_that_the_server_paid(
 ) -> None:
     end, finish, walk = walked(data, state)
 
-    if end.reservation is None:
+    if end.course.reservation is None:
         assert finish.settle == Nothing()
         return
     last = walk.outcomes[-1] if walk.outcomes else None

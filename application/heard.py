@@ -20,14 +20,20 @@ _ENDS = (Finished, StreamFailed)
 
 
 class Heard:
-    """One provider call. Filled by one thread; others may look at what is there."""
+    """One provider call. Filled by one thread; others may look at what is there.
 
-    def __init__(self) -> None:
+    Args:
+        number: How many calls of its invocation came before it.
+    """
+
+    usage: Usage | None = None
+    serving: ServingProvider | None = None
+    end: Finished | StreamFailed | None = None
+
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.reasoning: list[ReasoningDelta] = []
         self.asked_for: list[ToolCallDelta] = []
-        self.usage: Usage | None = None
-        self.serving: ServingProvider | None = None
-        self.end: Finished | StreamFailed | None = None
 
     @property
     def finish(self) -> FinishReason | None:
@@ -35,12 +41,8 @@ class Heard:
         return self.end.reason if isinstance(self.end, Finished) else None
 
     def note(self, event: StreamEvent) -> None:
-        """Take in one event; text is the delivery's."""
-        if isinstance(event, ReasoningDelta):
-            self.reasoning.append(event)
-        elif isinstance(event, ToolCallDelta):
-            self.asked_for.append(event)
-        elif isinstance(event, Usage):
+        """Take in one event that is no progress."""
+        if isinstance(event, Usage):
             self.usage = event
         elif isinstance(event, ServingProvider):
             self.serving = event

@@ -24,7 +24,7 @@ class Outlet:
     """One invocation's door to the channel.
 
     Args:
-        cleared: Set once what an earlier invocation had posted is gone.
+        cleared: Set once what an earlier invocation had posted is gone; None where it had not.
         held: Entered for as long as a message keeps the invocation from listening.
         beside: Lets somebody else wait for the channel; None to wait for it here.
     """
@@ -34,8 +34,8 @@ class Outlet:
         *,
         poster: Poster,
         invocation_no: int,
-        cleared: Event,
-        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+        cleared: Event | None = None,
+        held: AbstractContextManager[None] = nullcontext(),
         beside: Beside | None = None,
     ) -> None:
         self._poster = poster
@@ -68,6 +68,11 @@ class Outlet:
             return self._edit(before, text)
         return self._beside(partial(self._edit, before, text), self._is_shut)
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether what is superseded is gone."""
+        return self._cleared is None or self._cleared.is_set()
+
     def shut(self) -> None:
         """Let nothing more through, at once."""
         self._log.seal()
@@ -78,13 +83,13 @@ class Outlet:
         Args:
             wait_s: The longest wait for that.
         """
-        if not self._cleared.is_set():
+        if self._cleared is not None:
             self._cleared.wait(wait_s)
         return self._log.seal()
 
     def _post(self, text: str, origin: Origin) -> Delivery:
-        with self._held():
-            if not self._cleared.is_set():
+        with self._held:
+            if self._cleared is not None:
                 self._cleared.wait(CLEAR_TO_POST_S)
             if self._log.is_sealed:
                 raise Cancelled("the invocation was abandoned")
@@ -98,7 +103,7 @@ class Outlet:
     def _edit(self, before: Delivery, text: str) -> Delivery:
         if self._log.is_sealed:
             raise Cancelled("the invocation was abandoned")
-        with self._held():
+        with self._held:
             after = self._poster.edit(before, text)
         if not self._log.replace(before, after):
             with suppress(SinkError):  # it may have been taken back by now

@@ -17,27 +17,19 @@ from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning,
 from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
-from turnkeeper.application.run_tools import RunTools, Workbench
+from turnkeeper.application.run_tools import Workbench
 from turnkeeper.application.stage import Stage
-from turnkeeper.application.tool_loop import Job, ToolLoop
-from turnkeeper.application.watch_invocation import ABANDONED, Invocation, WatchInvocation, crashed
-from turnkeeper.domain.adjust import tokens_of
+from turnkeeper.application.tool_loop import Job, Means, ToolLoop, with_url
+from turnkeeper.application.watch_invocation import ABANDONED, WatchInvocation, crashed
+from turnkeeper.domain.adjust import AsIs, tokens_of
 from turnkeeper.domain.answers import Prepared
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
+from turnkeeper.domain.events import EffectFailed, InvocationStarted
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
-from turnkeeper.domain.outcome import (
-    FAILED,
-    Delivery,
-    Origin,
-    Outcome,
-    Ran,
-    ThoughtLog,
-    ToolRecord,
-)
+from turnkeeper.domain.outcome import FAILED, Delivery, Origin, Outcome, Ran, ToolRecord
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits, ToolPolicy
 from turnkeeper.domain.quotes import without_quotes
@@ -46,11 +38,8 @@ from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Progress
 
-_new_ran = maker(Ran)
 _new_invocation_started = maker(InvocationStarted)
-_new_first_progress = maker(FirstProgress)
 _new_deadline = maker(Deadline)
-_new_invocation = maker(Invocation)
 _new_job = maker(Job)
 _new_chat_call = maker(ChatCall)
 
@@ -97,14 +86,19 @@ class RunInvocation:
         self._windows = ports.windows
         self._words = ports.words
         self._limits = limits
-        self._tool_policy = tool_policy
         self._text_rules = text_rules
-        self._bench = Workbench(
+        bench = Workbench(
             tools=ports.tools,
             runner=ports.runner,
             clock=ports.clock,
             limit_s=limits.tool_s,
             max_result_chars=tool_policy.max_result_chars,
+        )
+        self._means = Means(
+            clock=ports.clock,
+            policy=tool_policy,
+            bench=bench,
+            still_working=self._say_still_working,
         )
         self._watch = WatchInvocation(runner=ports.runner, clock=ports.clock, limits=limits)
 
@@ -119,28 +113,24 @@ class RunInvocation:
                 key_id=step.lease.key_id if step.lease else None,
                 adjust=type(step.adjust).__name__,
                 tokens=tokens_of(step.adjust),
-                take_back=tuple([delivery.message_id for delivery in step.take_back]),
+                take_back=_ids_of(step.take_back) if step.take_back else (),
                 another_may_answer=step.another_may_answer,
             )
         )
-        cleared = Event() if step.take_back else _NOTHING_TO_CLEAR
+        cleared = Event() if step.take_back else None
         try:
             under_way = self._set_up(step, attempt, stage, poster, invocation_no, cleared)
-            work = self._watch.begun(under_way, stage)
+            work = self._watch.begun(under_way)
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
-            # Nothing could take its place, so what stood still stands.
-            stood = replace(_start_of(step), delivered=step.take_back)
-            return _discreet(crashed(stood, error), step)
-        self._clear_the_channel(step, poster, cleared)
-        outcome = self._watch.outcome(work, under_way, stage)
-        return _discreet(self._ended(outcome, under_way.outlet, stage), step)
+            return _discreet(crashed(_standing(step), error), step)
+        if cleared is not None:
+            self._clear_the_channel(step, poster, cleared)
+        return _discreet(self._ended(self._watch.outcome(work, under_way), under_way.job), step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
     def _clear_the_channel(self, step: Step, poster: Poster, cleared: Event) -> None:
         """Take back what the invocation before had posted, beside the new request."""
-        if not step.take_back:
-            return
 
         def take_back(stop: Stop | None) -> None:
             try:
@@ -160,9 +150,9 @@ class RunInvocation:
         stage: Stage,
         poster: Poster,
         invocation_no: int,
-        cleared: Event,
-    ) -> Invocation:
-        """All that the invocation works with."""
+        cleared: Event | None,
+    ) -> ToolLoop:
+        """The invocation, with all that it works with."""
         provider, progress = self._providers.find(attempt.provider), Progress()
         heeds_stop = getattr(provider, "heeds_stop", False)  # of an older plug-in
         is_prompt = getattr(stage.sink, "is_prompt", False)
@@ -170,13 +160,10 @@ class RunInvocation:
             poster=poster,
             invocation_no=invocation_no,
             cleared=cleared,
-            held=partial(_Held, progress, self._clock),
+            held=_Held(progress, self._clock),
             beside=None if is_prompt or not heeds_stop else partial(self._beside, stage),
         )
-        changed = step.prepared
-        for change in (*step.kept, step.adjust):
-            changed = self._context.adjusted(changed, change)
-        prepared = self._within_window(changed, step, attempt)
+        prepared = self._prepared(step, attempt)
         now_s = self._clock.monotonic()
         delivery = DeliverStream(
             outlet=outlet,
@@ -185,39 +172,19 @@ class RunInvocation:
             holds=not stage.sink.can_take_back,
             rules=self._rules_of(stage),
         )
-        deadline = stage.deadline.earlier(_new_deadline(now_s + self._limits.attempt_s))
         job = _new_job(
+            step=step,
+            attempt=attempt,
+            stage=stage,
             call=_call(attempt, self._context.model_of(attempt), prepared, step.tool_results),
-            key=step.lease.secret if step.lease else None,
             provider=measured(provider, progress, self._limits, self._clock),
-            deadline=deadline,
-            ran=_start_of(step),
-            still_working=partial(self._say_still_working, stage, outlet),
-            policy=self._tool_policy,
-        )
-        loop = ToolLoop(
-            job=job,
-            tools=partial(
-                RunTools,
-                bench=self._bench,
-                stage=stage,
-                outlet=outlet,
-                deadline=deadline,
-                known=step.tool_results,
-            ),
-            delivery=delivery,
-            progress=progress,
-            clock=self._clock,
-            first_progress=partial(_note_first_progress, stage, invocation_no, now_s),
-        )
-        return _new_invocation(
-            loop=loop,
+            heeds_stop=heeds_stop,
             outlet=outlet,
             progress=progress,
-            started_at_s=now_s,
-            may_be_slow=attempt.model.capabilities.reasoning or not step.another_may_answer,
-            heeds_stop=heeds_stop,
+            began_s=now_s,
+            deadline=stage.deadline.earlier(_new_deadline(now_s + self._limits.attempt_s)),
         )
+        return ToolLoop(job, delivery, self._means)
 
     def _beside(self, stage: Stage, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
         """Let a thread speak for the turn's own, which leaves it behind where it has to go on."""
@@ -246,6 +213,14 @@ class RunInvocation:
             text = self._words.text("progress.still_working", stage.request.locale)
             outlet.post(text, origin=Origin.PROGRESS)
 
+    def _prepared(self, step: Step, attempt: Attempt) -> Prepared:
+        """What is sent: as it was prepared, but for what is known only now."""
+        prepared = step.prepared
+        if step.kept or not isinstance(step.adjust, AsIs):
+            for change in (*step.kept, step.adjust):
+                prepared = self._context.adjusted(prepared, change)
+        return self._within_window(prepared, step, attempt) if self._windows else prepared
+
     def _within_window(self, prepared: Prepared, step: Step, attempt: Attempt) -> Prepared:
         """What a plan pays for is known only with the key."""
         window = self._windows.get(attempt.provider)
@@ -256,22 +231,20 @@ class RunInvocation:
 
     # ── what it came to ─────────────────────────────────────────────────────────────────────
 
-    def _ended(self, outcome: Outcome, outlet: Outlet, stage: Stage) -> Outcome:
+    def _ended(self, outcome: Outcome, job: Job) -> Outcome:
         """The outcome with what is in the channel; from here on nothing more can get there."""
+        ran, stage = outcome.ran, job.stage
+        if ran.ended_at_s:  # it says it already
+            return outcome
         hurries = stage.mailbox.signal is not None or stage.deadline.passed(self._clock.monotonic())
-        wait_s = self._limits.settle_s if hurries else CLEAR_TO_POST_S
-        delivered = outlet.seal(wait_s)
-        ran = replace(
-            outcome.ran,
+        delivered = job.outlet.seal(self._limits.settle_s if hurries else CLEAR_TO_POST_S)
+        ended = replace(
+            ran,
             delivered=delivered,
-            thought_log=_with_url(outcome.ran.thought_log, delivered),
+            thought_log=with_url(ran.thought_log, delivered),
             ended_at_s=self._clock.monotonic(),
         )
-        return replace(outcome, ran=ran)
-
-
-_NOTHING_TO_CLEAR = Event()
-_NOTHING_TO_CLEAR.set()
+        return replace(outcome, ran=ended)
 
 
 LEAVE_S = 0.1
@@ -294,8 +267,7 @@ class _Held:
 
 def _discreet(outcome: Outcome, step: Step) -> Outcome:
     """The outcome without what its failure repeats of the conversation."""
-    has_failed = isinstance(outcome, FAILED)
-    if not has_failed and not any([result.failure for result in outcome.ran.stream_results]):
+    if not isinstance(outcome, FAILED):
         return outcome
     conversation, known = step.prepared.conversation, dict[int, Failure]()
 
@@ -312,13 +284,21 @@ def _discreet(outcome: Outcome, step: Step) -> Outcome:
         ]
     )
     ran = replace(outcome.ran, stream_results=results)
-    if isinstance(outcome, FAILED):
-        return replace(outcome, ran=ran, failure=discreet(outcome.failure))
-    return replace(outcome, ran=ran)
+    return replace(outcome, ran=ran, failure=discreet(outcome.failure))
 
 
-def _start_of(step: Step) -> Ran:
-    return _new_ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
+def _standing(step: Step) -> Ran:
+    """What is left where an invocation could not begin: nothing took the place of what stood."""
+    return Ran(
+        attempt_no=step.attempt_no,
+        lease=step.lease,
+        delivered=step.take_back,
+        tool_results=step.tool_results,
+    )
+
+
+def _ids_of(deliveries: tuple[Delivery, ...]) -> tuple[str, ...]:
+    return tuple([delivery.message_id for delivery in deliveries])
 
 
 def _call(
@@ -335,13 +315,3 @@ def _call(
         max_output_tokens=prepared.max_output_tokens,
         endpoint=attempt.endpoint,
     )
-
-
-def _with_url(log: ThoughtLog | None, delivered: tuple[Delivery, ...]) -> ThoughtLog | None:
-    """The thoughts with where the answer begins."""
-    urls = [one.url for one in delivered if one.origin is Origin.STREAM and one.url]
-    return replace(log, first_reply_url=urls[0]) if log and urls else log
-
-
-def _note_first_progress(stage: Stage, invocation_no: int, began_s: float, at_s: float) -> None:
-    stage.recorder.note(_new_first_progress(invocation_no=invocation_no, after_s=at_s - began_s))

@@ -24,30 +24,29 @@ class DeliverStream:
             With no `visible_text` there is no answer.
     """
 
+    is_full = takes_no_more = False
+    _is_open = False
+    _first_at_s: float | None = None
+    _growing: Delivery | None = None
+    _edited_at_s: float | None = None
+
     def __init__(
         self,
-        *,
         outlet: Outlet,
         target: Target,
         clock: Clock,
         holds: bool,
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
-        self.is_full = self.takes_no_more = False
         self._outlet = outlet
         self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
         self._holds = holds
         self._rules = rules
         self._guards = bool(rules.speakers)
-        self._text = VisibleText(
-            rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
-        )
+        fills = interval_s is not None
+        self._text = VisibleText(rules, target.max_chars, cuts=not holds, fills=fills)
         self._waiting: list[str] = []
-        self._is_open = False
-        self._first_at_s: float | None = None
-        self._growing: Delivery | None = None
-        self._edited_at_s: float | None = None
         self._delivered: list[str] = []
 
     @property

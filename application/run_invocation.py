@@ -125,7 +125,10 @@ class RunInvocation:
             return _discreet(crashed(_standing(step), error), step)
         if cleared is not None:
             self._clear_the_channel(step, poster, cleared)
-        return _discreet(self._ended(self._watch.outcome(work, under_way), under_way.job), step)
+        outcome = self._watch.outcome(work, under_way)
+        if not outcome.ran.ended_at_s:
+            outcome = self._ended(outcome, under_way.job)
+        return _discreet(outcome, step)
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
@@ -156,22 +159,17 @@ class RunInvocation:
         provider, progress = self._providers.find(attempt.provider), Progress()
         heeds_stop = getattr(provider, "heeds_stop", False)  # of an older plug-in
         is_prompt = getattr(stage.sink, "is_prompt", False)
+        beside = None if is_prompt or not heeds_stop else partial(self._beside, stage)
         outlet = Outlet(
-            poster=poster,
-            invocation_no=invocation_no,
-            cleared=cleared,
-            held=_Held(progress, self._clock),
-            beside=None if is_prompt or not heeds_stop else partial(self._beside, stage),
+            poster, invocation_no, progress, self._clock, cleared=cleared, beside=beside
         )
         prepared = self._prepared(step, attempt)
         now_s = self._clock.monotonic()
-        delivery = DeliverStream(
-            outlet=outlet,
-            target=stage.target,
-            clock=self._clock,
-            holds=not stage.sink.can_take_back,
-            rules=self._rules_of(stage),
-        )
+        ends_s = now_s + self._limits.attempt_s
+        speakers = stage.request.other_speakers
+        rules = replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
+        holds = not stage.sink.can_take_back
+        delivery = DeliverStream(outlet, stage.target, self._clock, holds, rules)
         job = _new_job(
             step=step,
             attempt=attempt,
@@ -182,7 +180,7 @@ class RunInvocation:
             outlet=outlet,
             progress=progress,
             began_s=now_s,
-            deadline=stage.deadline.earlier(_new_deadline(now_s + self._limits.attempt_s)),
+            deadline=_new_deadline(ends_s) if ends_s < stage.deadline.at_s else stage.deadline,
         )
         return ToolLoop(job, delivery, self._means)
 
@@ -201,10 +199,6 @@ class RunInvocation:
                     stage.recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
                     raise Cancelled("the invocation was abandoned while it posted") from None
 
-    def _rules_of(self, stage: Stage) -> TextRules:
-        speakers = stage.request.other_speakers
-        return replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
-
     def _say_still_working(self, stage: Stage, outlet: Outlet) -> None:
         """Tell people that it goes on, where they are told such things; it can be taken back."""
         if self._words is None or stage.request.hears is not Audience.PERSON:
@@ -219,11 +213,7 @@ class RunInvocation:
         if step.kept or not isinstance(step.adjust, AsIs):
             for change in (*step.kept, step.adjust):
                 prepared = self._context.adjusted(prepared, change)
-        return self._within_window(prepared, step, attempt) if self._windows else prepared
-
-    def _within_window(self, prepared: Prepared, step: Step, attempt: Attempt) -> Prepared:
-        """What a plan pays for is known only with the key."""
-        window = self._windows.get(attempt.provider)
+        window = self._windows.get(attempt.provider)  # what a plan pays for, the key tells
         if window is None or step.lease is None or attempt.model.limits.window_tokens:
             return prepared
         tokens = window.window_tokens(step.lease.secret, attempt.model.name)
@@ -234,14 +224,13 @@ class RunInvocation:
     def _ended(self, outcome: Outcome, job: Job) -> Outcome:
         """The outcome with what is in the channel; from here on nothing more can get there."""
         ran, stage = outcome.ran, job.stage
-        if ran.ended_at_s:  # it says it already
-            return outcome
         hurries = stage.mailbox.signal is not None or stage.deadline.passed(self._clock.monotonic())
         delivered = job.outlet.seal(self._limits.settle_s if hurries else CLEAR_TO_POST_S)
+        log = ran.thought_log
         ended = replace(
             ran,
             delivered=delivered,
-            thought_log=with_url(ran.thought_log, delivered),
+            thought_log=with_url(log, delivered) if log is not None else None,
             ended_at_s=self._clock.monotonic(),
         )
         return replace(outcome, ran=ended)
@@ -249,20 +238,6 @@ class RunInvocation:
 
 LEAVE_S = 0.1
 """How late it may be seen that a message is not wanted any more."""
-
-
-class _Held:
-    """Nobody listens to the provider while a message is posted, so it cannot be late."""
-
-    def __init__(self, progress: Progress, clock: Clock) -> None:
-        self._progress = progress
-        self._clock = clock
-
-    def __enter__(self) -> None:
-        self._progress.held(self._clock.monotonic())
-
-    def __exit__(self, *_error: object) -> None:
-        self._progress.resumed(self._clock.monotonic())
 
 
 def _discreet(outcome: Outcome, step: Step) -> Outcome:

@@ -28,7 +28,6 @@ from turnkeeper.domain.outcome import (
     ThoughtLog,
     TimedOut,
     TimeoutPhase,
-    ToolRecord,
     TurnStatus,
 )
 from turnkeeper.domain.plan import Attempt
@@ -279,13 +278,9 @@ class ToolLoop:
 
     @property
     def _has_delivered(self) -> bool:
-        records = self._records
+        """Whether a tool answered in the model's place, in this invocation or before."""
+        records = self.job.step.tool_results if self._chain is None else self._chain.run.records
         return bool(records) and any([record.delivered for record in records])
-
-    @property
-    def _records(self) -> tuple[ToolRecord, ...]:
-        """The turn's tool runs so far."""
-        return self.job.step.tool_results if self._chain is None else self._chain.run.records
 
     def _answered(self, heard: Heard, shown: str, results: tuple[StreamResult, ...]) -> Answered:
         text = self._reply_text(shown)
@@ -323,13 +318,14 @@ class ToolLoop:
         ended_at_s, delivered = 0.0, tuple[Delivery, ...]()
         if seals and job.outlet.is_clear:
             delivered = job.outlet.seal()
-            thought_log = with_url(thought_log, delivered)
+            if thought_log is not None:
+                thought_log = with_url(thought_log, delivered)
             ended_at_s = self._means.clock.monotonic()
         return _new_ran(
             attempt_no=job.step.attempt_no,
             lease=job.step.lease,
             delivered=delivered,
-            tool_results=self._records,
+            tool_results=job.step.tool_results if chain is None else chain.run.records,
             usage=heard.usage if chain is None else _usage_of(chain.calls_to(heard)),
             reply_text=reply_text,
             thought_log=thought_log,
@@ -357,10 +353,8 @@ class ToolLoop:
         )
 
 
-def with_url(log: ThoughtLog | None, delivered: tuple[Delivery, ...]) -> ThoughtLog | None:
+def with_url(log: ThoughtLog, delivered: tuple[Delivery, ...]) -> ThoughtLog:
     """The thoughts with where the answer begins."""
-    if log is None:
-        return None
     urls = [one.url for one in delivered if one.origin is Origin.STREAM and one.url]
     return replace(log, first_reply_url=urls[0]) if urls else log
 

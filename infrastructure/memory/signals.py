@@ -38,13 +38,18 @@ class MemorySignals(Signals):
             return turn.signal if turn else None
 
     def watch(self, turn_id: str, heard: Heard) -> Callable[[], None]:
-        ticket = object()
+        ticket, watches = object(), self._watches
         with self._register.lock:
-            self._watches[ticket] = turn_id, heard
+            watches[ticket] = turn_id, heard
             turn = self._register.get(turn_id)
-            signal = turn.signal if turn else None
-        self._tell(ticket, heard, signal)
-        return lambda: self._forget(ticket)
+            signal = turn.signal if turn is not None else None
+        if signal is not None:
+            self._tell(ticket, heard, signal)
+
+        def forget() -> None:
+            watches.pop(ticket, None)
+
+        return forget
 
     def running_in(self, server_id: str, channel_id: str) -> tuple[str, ...]:
         place = place_of(Owner.server(server_id), channel_id)
@@ -56,6 +61,3 @@ class MemorySignals(Signals):
         if signal is not None and self._watches.pop(ticket, None) is not None:
             with suppress(Exception):  # one that fails must not keep the others from hearing
                 heard(signal)
-
-    def _forget(self, ticket: object) -> None:
-        self._watches.pop(ticket, None)

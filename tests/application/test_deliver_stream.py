@@ -1,7 +1,6 @@
 """From a stream's text to messages, in both ways of delivering."""
 
 from dataclasses import replace
-from threading import Event
 
 import pytest
 from builders import a_request
@@ -21,6 +20,7 @@ from turnkeeper.domain.deadline import NEVER
 from turnkeeper.domain.errors import SinkError, StoreError, StoreUnavailable
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageTakenBack
 from turnkeeper.domain.text_rules import TextRules
+from turnkeeper.domain.watch import Progress
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register
@@ -81,12 +81,8 @@ class Delivering:
         self.ledger = DeadLedger(Register(self.clock), journal=MemoryJournal())
         self.spool = ListedSpool()
         self.poster = Poster(stage=stage, ledger=self.ledger, epoch=1, spool=self.spool)
-        cleared = Event()
-        cleared.set()
-        self.outlet = Outlet(poster=self.poster, invocation_no=0, cleared=cleared)
-        self.stream = DeliverStream(
-            outlet=self.outlet, target=stage.target, clock=self.clock, holds=holds, rules=rules
-        )
+        self.outlet = Outlet(self.poster, 0, Progress(), self.clock)
+        self.stream = DeliverStream(self.outlet, stage.target, self.clock, holds, rules)
 
     @property
     def texts(self) -> list[str]:

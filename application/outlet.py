@@ -46,7 +46,7 @@ class Outlet:
         self.invocation_no = invocation_no
         self._progress = progress
         self._monotonic = clock.monotonic
-        self._cleared = cleared
+        self.cleared = cleared
         self._beside = beside
 
     def post(self, text: str, *, origin: Origin = Origin.STREAM) -> Delivery:
@@ -72,11 +72,6 @@ class Outlet:
             return self._edit(before, text)
         return self._beside(partial(self._edit, before, text), self._is_shut)
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether what is superseded is gone."""
-        return self._cleared is None or self._cleared.is_set()
-
     def shut(self) -> None:
         """Let nothing more through, at once."""
         self._log.seal()
@@ -87,15 +82,15 @@ class Outlet:
         Args:
             wait_s: The longest wait for that.
         """
-        if self._cleared is not None:
-            self._cleared.wait(wait_s)
+        if self.cleared is not None:
+            self.cleared.wait(wait_s)
         return self._log.seal()
 
     def _post(self, text: str, origin: Origin) -> Delivery:
         self._progress.held(self._monotonic())
         try:
-            if self._cleared is not None:
-                self._cleared.wait(CLEAR_TO_POST_S)
+            if self.cleared is not None:
+                self.cleared.wait(CLEAR_TO_POST_S)
             if self._log.is_sealed:
                 raise Cancelled("the invocation was abandoned")
             delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)

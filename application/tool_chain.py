@@ -18,7 +18,6 @@ class ToolChain:
     Attributes:
         heard: The calls, in order.
         results: How each of them ended.
-        said_chars: Of the visible text, what they said.
         failures: How many tools failed, in a row.
         fetched: What the tools fetched.
     """
@@ -27,9 +26,9 @@ class ToolChain:
         self.run = run
         self.heard: list[Heard] = []
         self.results: list[StreamResult] = []
-        self.said_chars = 0
         self.failures = 0
         self.fetched: list[str] = []
+        self._said_chars = 0  # of the visible text
         self._history: tuple[Item, ...] = ()
         self._spent: frozenset[str] = frozenset()  # tools that are offered no more
 
@@ -48,16 +47,21 @@ class ToolChain:
         conversation = replace(before, items=(*before.items, *self._history), tools=tools)
         return replace(call, conversation=conversation)
 
-    def keep(self, heard: Heard, said: str, shown_chars: int) -> None:
-        """Note a call that asks for tools.
+    def said_last(self, shown: str) -> str:
+        """What of the visible text was said since the last of them."""
+        return shown[self._said_chars :].strip()
+
+    def keep(self, heard: Heard, shown: str) -> str:
+        """Note a call that asks for tools, and return what it said before that.
 
         Args:
-            said: What it said before that.
-            shown_chars: How long all visible text is with it.
+            shown: All visible text so far.
         """
+        said = self.said_last(shown)
         self.heard.append(heard)
         self.results.append(heard.result(TurnStatus.FUNCTION_CALL, said))
-        self.said_chars = shown_chars
+        self._said_chars = len(shown)
+        return said
 
     def note(self, said: str, heard: Heard, answers: tuple[ToolAnswer, ...]) -> None:
         """Note what came of its tools, for the model to be told."""

@@ -236,9 +236,7 @@ class ToolLoop:
     ) -> tuple[ToolAnswer, ...]:
         """Run what the model asked for, and let it know what came of it."""
         self._delivery.before_tool()
-        shown = self._delivery.visible_text
-        said = self._said(shown)
-        chain.keep(heard, said, len(shown))
+        said = chain.keep(heard, self._delivery.visible_text)
         was_cut = heard.finish is FinishReason.LENGTH
         offered = chain.offered(self.job.call)
         answers = chain.run(calls, offered=offered, was_cut=was_cut, stop=stop)
@@ -253,18 +251,14 @@ class ToolLoop:
             self._delivery.drop()
             return self._failed(_failure_of(end, heard))
         self._delivery.finish()
-        earlier = () if self._chain is None else self._chain.results
-        shown = self._delivery.visible_text
-        said = self._said(shown)
+        chain, shown = self._chain, self._delivery.visible_text
+        said = shown.strip() if chain is None else chain.said_last(shown)
+        earlier = () if chain is None else chain.results
         if said or self._is_settled(before, end.reason):
             result = heard.result(TurnStatus.COMPLETED, said)
             return self._answered(heard, shown, (*earlier, result))
         result = heard.result(TurnStatus.EMPTY_RESPONSE, said)
         return Empty(ran=self._ran(heard, (*earlier, result), ""), finish=end.reason)
-
-    def _said(self, shown: str) -> str:
-        """What of the visible text the provider call under way said."""
-        return shown.strip() if self._chain is None else shown[self._chain.said_chars :].strip()
 
     @property
     def _has_said(self) -> bool:
@@ -310,13 +304,14 @@ class ToolLoop:
         """What it leaves behind.
 
         Args:
-            seals: Whether it needs to post nothing more. Then it says what is in the channel, if
-                that need not be waited for.
+            seals: Whether it needs to post nothing more. Then it says what is in the channel,
+                unless that is to be waited for.
         """
         job, chain = self.job, self._chain
         thought_log = self._thought_log(heard)
-        ended_at_s, delivered = 0.0, tuple[Delivery, ...]()
-        if seals and job.outlet.is_clear:
+        delivered: tuple[Delivery, ...] = ()
+        ended_at_s = 0.0
+        if seals and job.outlet.cleared is None:
             delivered = job.outlet.seal()
             if thought_log is not None:
                 thought_log = with_url(thought_log, delivered)

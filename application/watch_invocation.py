@@ -79,7 +79,7 @@ class WatchInvocation:
         forget = mailbox.on_arrival(partial(self._on_signal, work, under_way))
         try:
             if job.heeds_stop:
-                return self._done(cast(OwnWork[Outcome], work), under_way)
+                return self._done(cast("OwnWork[Outcome]", work), under_way)
             return self._followed(work, under_way)
         except Cancelled:
             return self._stopped(under_way, mailbox.signal)

@@ -1,14 +1,12 @@
 """Which limit a running invocation runs into next."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import TimeoutPhase
 from turnkeeper.domain.policy import TimeLimits
 
 
-@dataclass(slots=True)
 class Progress:
     """How far an invocation is. Written by the thread that runs it, read by the one that waits.
 

@@ -1,6 +1,7 @@
 """What is measured of a provider, by a clock that moves only between its events."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from builders import a_model
@@ -58,7 +59,15 @@ def spoken(limits: TimeLimits, *events: StreamEvent) -> list[float | None]:
     return [progress.spoke_at_s for progress in seen(limits, *events)]
 
 
-def seen(limits: TimeLimits, *events: StreamEvent) -> list[Progress]:
+@dataclass(frozen=True)
+class Seen:
+    """What a progress says of an event, in seconds since the call began."""
+
+    spoke_at_s: float | None
+    stint_began_at_s: float | None
+
+
+def seen(limits: TimeLimits, *events: StreamEvent) -> list[Seen]:
     clock, progress = FrozenClock(), Progress()
     began_s = clock.monotonic()
     provider = measured(Timed(clock, *events), progress, limits, clock)
@@ -67,7 +76,7 @@ def seen(limits: TimeLimits, *events: StreamEvent) -> list[Progress]:
     for _ in provider.stream(CALL, key=None, stop=ThreadStop(), deadline=NEVER):
         spoke, stint = progress.spoke_at_s, progress.stint_began_at_s
         found.append(
-            Progress(
+            Seen(
                 spoke_at_s=None if spoke is None else spoke - began_s,
                 stint_began_at_s=None if stint is None else stint - began_s,
             )

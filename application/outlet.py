@@ -37,7 +37,6 @@ class Outlet:
         invocation_no: int,
         progress: Progress,
         clock: Clock,
-        *,
         cleared: Event | None = None,
         beside: Beside | None = None,
     ) -> None:

@@ -29,7 +29,17 @@ from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker, replace
 from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
-from turnkeeper.domain.outcome import FAILED, Delivery, Origin, Outcome, Ran, ToolRecord
+from turnkeeper.domain.outcome import (
+    FAILED,
+    Crashed,
+    Delivery,
+    Failed,
+    Origin,
+    Outcome,
+    Ran,
+    TimedOut,
+    ToolRecord,
+)
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits, ToolPolicy
 from turnkeeper.domain.quotes import without_quotes
@@ -128,7 +138,7 @@ class RunInvocation:
         outcome = self._watch.outcome(work, under_way)
         if not outcome.ran.ended_at_s:
             outcome = self._ended(outcome, under_way.job)
-        return _discreet(outcome, step)
+        return _discreet(outcome, step) if isinstance(outcome, FAILED) else outcome
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
@@ -160,9 +170,7 @@ class RunInvocation:
         heeds_stop = getattr(provider, "heeds_stop", False)  # of an older plug-in
         is_prompt = getattr(stage.sink, "is_prompt", False)
         beside = None if is_prompt or not heeds_stop else partial(self._beside, stage)
-        outlet = Outlet(
-            poster, invocation_no, progress, self._clock, cleared=cleared, beside=beside
-        )
+        outlet = Outlet(poster, invocation_no, progress, self._clock, cleared, beside)
         prepared = self._prepared(step, attempt)
         now_s = self._clock.monotonic()
         ends_s = now_s + self._limits.attempt_s
@@ -240,10 +248,8 @@ LEAVE_S = 0.1
 """How late it may be seen that a message is not wanted any more."""
 
 
-def _discreet(outcome: Outcome, step: Step) -> Outcome:
+def _discreet(outcome: Failed | TimedOut | Crashed, step: Step) -> Outcome:
     """The outcome without what its failure repeats of the conversation."""
-    if not isinstance(outcome, FAILED):
-        return outcome
     conversation, known = step.prepared.conversation, dict[int, Failure]()
 
     def discreet(failure: Failure) -> Failure:

@@ -147,7 +147,7 @@ class ToolLoop:
             if chain.failures >= policy.max_failures:
                 return self._failed(_TOOLS_FAIL)
             if _may_end(answers, has_said=self._has_said):
-                return self._answered(heard, self._delivery.visible_text, tuple(chain.results))
+                return self._answered(heard, self._delivery.seen.shown, tuple(chain.results))
         ran = self.so_far(TurnStatus.TIMEOUT, _NO_END)
         return TimedOut(ran=ran, phase=TimeoutPhase.TOOLS, failure=_NO_END)
 
@@ -196,7 +196,7 @@ class ToolLoop:
                 if isinstance(event, TextDelta):
                     delivery.text(event.text)
                     if delivery.takes_no_more:
-                        heard.end = _CUT
+                        heard.note(_CUT)
                         return
                 elif isinstance(event, ReasoningDelta):
                     heard.reasoning.append(event)
@@ -236,7 +236,7 @@ class ToolLoop:
     ) -> tuple[ToolAnswer, ...]:
         """Run what the model asked for, and let it know what came of it."""
         self._delivery.before_tool()
-        said = chain.keep(heard, self._delivery.visible_text)
+        said = chain.keep(heard, self._delivery.seen.shown)
         was_cut = heard.finish is FinishReason.LENGTH
         offered = chain.offered(self.job.call)
         answers = chain.run(calls, offered=offered, was_cut=was_cut, stop=stop)
@@ -251,7 +251,7 @@ class ToolLoop:
             self._delivery.drop()
             return self._failed(_failure_of(end, heard))
         self._delivery.finish()
-        chain, shown = self._chain, self._delivery.visible_text
+        chain, shown = self._chain, self._delivery.seen.shown
         said = shown.strip() if chain is None else chain.said_last(shown)
         earlier = () if chain is None else chain.results
         if said or self._is_settled(before, end.reason):
@@ -262,7 +262,7 @@ class ToolLoop:
 
     @property
     def _has_said(self) -> bool:
-        return bool(self._delivery.visible_text.strip())
+        return bool(self._delivery.seen.shown.strip())
 
     def _is_settled(self, before: tuple[ToolAnswer, ...], reason: FinishReason) -> bool:
         """Whether nothing more needs to be said: people have their answer already."""
@@ -290,7 +290,7 @@ class ToolLoop:
         """What was said in all, with the details that were kept back."""
         delivery = self._delivery
         text = delivery.delivered_text if delivery.is_full else shown.strip()
-        details = delivery.details
+        details = delivery.seen.details
         return f"{text}\n\n{DETAILS}\n{details}" if details else text
 
     def _ran(
@@ -330,7 +330,7 @@ class ToolLoop:
 
     def _thought_log(self, heard: Heard) -> ThoughtLog | None:
         """What was thought and fetched, or None."""
-        chain, thoughts = self._chain, self._delivery.thoughts
+        chain, thoughts = self._chain, self._delivery.seen.thoughts
         if chain is None and not (heard.reasoning or thoughts):
             return None
         calls = [heard] if chain is None else chain.calls_to(heard)

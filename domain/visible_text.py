@@ -29,7 +29,7 @@ class VisibleText:
     _plain_chars = NONE  # so many more are only kept
 
     def __init__(
-        self, rules: TextRules, limit: int, *, cuts: bool = True, fills: bool = False
+        self, rules: TextRules, limit: int, cuts: bool = True, fills: bool = False
     ) -> None:
         self._rules = rules
         self._limit = limit

@@ -6,10 +6,10 @@ from functools import partial
 from threading import Event
 
 from turnkeeper.application.deliver_stream import DeliverStream
-from turnkeeper.application.measured_provider import measured
+from turnkeeper.application.measured_provider import MeasuredProvider, is_measured
 from turnkeeper.application.outlet import CLEAR_TO_POST_S, Outlet, Speak
 from turnkeeper.application.ports.catalogue import Catalogue
-from turnkeeper.application.ports.chat_provider import ChatCall
+from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.providers import Providers
@@ -96,6 +96,7 @@ class RunInvocation:
         self._windows = ports.windows
         self._words = ports.words
         self._limits = limits
+        self._measures = is_measured(limits)
         self._text_rules = text_rules
         bench = Workbench(
             tools=ports.tools,
@@ -183,7 +184,7 @@ class RunInvocation:
             attempt=attempt,
             stage=stage,
             call=_call(attempt, self._context.model_of(attempt), prepared, step.tool_results),
-            provider=measured(provider, progress, self._limits, self._clock),
+            provider=self._measured(provider, progress) if self._measures else provider,
             heeds_stop=heeds_stop,
             outlet=outlet,
             progress=progress,
@@ -191,6 +192,9 @@ class RunInvocation:
             deadline=_new_deadline(ends_s) if ends_s < stage.deadline.at_s else stage.deadline,
         )
         return ToolLoop(job, delivery, self._means)
+
+    def _measured(self, provider: ChatProvider, progress: Progress) -> ChatProvider:
+        return MeasuredProvider(provider, progress=progress, limits=self._limits, clock=self._clock)
 
     def _beside(self, stage: Stage, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
         """Let a thread speak for the turn's own, which leaves it behind where it has to go on."""

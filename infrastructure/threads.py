@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -48,15 +49,13 @@ class ThreadStop(Stop):
 
     def on_stop(self, wake: Callable[[], None]) -> Callable[[], None]:
         ticket = object()
-        wakes = self._wakes
-        wakes[ticket] = wake
+        self._wakes[ticket] = wake
         if self.is_set:
             self.set()
+        return partial(self._forget, ticket)
 
-        def forget() -> None:
-            wakes.pop(ticket, None)
-
-        return forget
+    def _forget(self, ticket: object) -> None:
+        self._wakes.pop(ticket, None)
 
 
 def _wake(wake: Callable[[], None]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.domain.answers import Signal
@@ -38,18 +39,14 @@ class MemorySignals(Signals):
             return turn.signal if turn else None
 
     def watch(self, turn_id: str, heard: Heard) -> Callable[[], None]:
-        ticket, watches = object(), self._watches
+        ticket = object()
         with self._register.lock:
-            watches[ticket] = turn_id, heard
+            self._watches[ticket] = turn_id, heard
             turn = self._register.get(turn_id)
             signal = turn.signal if turn is not None else None
         if signal is not None:
             self._tell(ticket, heard, signal)
-
-        def forget() -> None:
-            watches.pop(ticket, None)
-
-        return forget
+        return partial(self._forget, ticket)
 
     def running_in(self, server_id: str, channel_id: str) -> tuple[str, ...]:
         place = place_of(Owner.server(server_id), channel_id)
@@ -61,3 +58,6 @@ class MemorySignals(Signals):
         if signal is not None and self._watches.pop(ticket, None) is not None:
             with suppress(Exception):  # one that fails must not keep the others from hearing
                 heard(signal)
+
+    def _forget(self, ticket: object) -> None:
+        self._watches.pop(ticket, None)

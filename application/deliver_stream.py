@@ -126,7 +126,8 @@ class DeliverStream:
     def _note(self, message: str) -> None:
         """It is whole, and in the channel."""
         self._delivered.append(message)
-        if 0 < self._rules.most_messages <= len(self._delivered):
+        most = self._rules.most_messages
+        if most and most <= len(self._delivered):
             self.is_full = self.takes_no_more = True
 
     def _grow(self, interval_s: float) -> None:

@@ -47,7 +47,7 @@ class Heard:
         elif isinstance(event, Finished):
             self.end, self.finish = event, event.reason
         elif isinstance(event, StreamFailed):
-            self.end = event
+            self.end, self.finish = event, None
         else:
             raise TypeError(f"a stream does not hold {type(event).__name__}")
 

@@ -137,7 +137,7 @@ class RunInvocation:
         if cleared is not None:
             self._clear_the_channel(step, poster, cleared)
         outcome = self._watch.outcome(work, under_way)
-        if not outcome.ran.ended_at_s:
+        if not outcome.ran.ended_at_s:  # most answers say themselves what is in the channel
             outcome = self._ended(outcome, under_way.job)
         return _discreet(outcome, step) if isinstance(outcome, FAILED) else outcome
 

@@ -246,27 +246,27 @@ class ToolLoop:
     # ── what it came to ─────────────────────────────────────────────────────────────────────
 
     def _outcome(self, heard: Heard, before: tuple[ToolAnswer, ...]) -> Outcome:
-        end = heard.end
-        if not isinstance(end, Finished) or end.reason not in _WITH_TEXT:
+        finish = heard.finish
+        if finish not in _WITH_TEXT:
             self._delivery.drop()
-            return self._failed(_failure_of(end, heard))
+            return self._failed(_failure_of(heard))
         self._delivery.finish()
         chain, shown = self._chain, self._delivery.seen.shown
         said = shown.strip() if chain is None else chain.said_last(shown)
         earlier = () if chain is None else chain.results
-        if said or self._is_settled(before, end.reason):
+        if said or self._is_settled(before, finish):
             result = heard.result(TurnStatus.COMPLETED, said)
             return self._answered(heard, shown, (*earlier, result))
         result = heard.result(TurnStatus.EMPTY_RESPONSE, said)
-        return Empty(ran=self._ran(heard, (*earlier, result), ""), finish=end.reason)
+        return Empty(ran=self._ran(heard, (*earlier, result), ""), finish=finish)
 
     @property
     def _has_said(self) -> bool:
         return bool(self._delivery.seen.shown.strip())
 
-    def _is_settled(self, before: tuple[ToolAnswer, ...], reason: FinishReason) -> bool:
+    def _is_settled(self, before: tuple[ToolAnswer, ...], finish: FinishReason | None) -> bool:
         """Whether nothing more needs to be said: people have their answer already."""
-        if reason is FinishReason.LENGTH:
+        if finish is FinishReason.LENGTH:
             return False
         return self._has_delivered or (self._has_said and _need_nothing(before))
 
@@ -392,9 +392,9 @@ def _usage_of(heard: list[Heard]) -> Usage | None:
     return total
 
 
-def _failure_of(end: Finished | StreamFailed | None, heard: Heard) -> Failure:
+def _failure_of(heard: Heard) -> Failure:
     """Why a provider call without a text to its end gave nothing."""
-    match end:
+    match heard.end:
         case StreamFailed(failure=failure):
             return failure
         case Finished(reason=FinishReason.TOOL_CALLS):

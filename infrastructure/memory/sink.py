@@ -86,7 +86,7 @@ class MemoryChannel:
     def put(self, text: str, by: str, *, nonce: str = "", webhook_id: str | None = None) -> Message:
         """Add a message; the same nonce adds none."""
         with self._lock:
-            if nonce and nonce in self._nonces:
+            if nonce in self._nonces:
                 return self._messages[self._nonces[nonce]]
             message_id = f"m{next(self._ids)}"
             message = _new_message(

@@ -23,11 +23,11 @@ from turnkeeper.application.tool_loop import Job, Means, ToolLoop, with_url
 from turnkeeper.application.watch_invocation import ABANDONED, WatchInvocation, crashed
 from turnkeeper.domain.adjust import AsIs, tokens_of
 from turnkeeper.domain.answers import Prepared
+from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.events import EffectFailed, InvocationStarted
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker, replace
-from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     FAILED,
@@ -172,7 +172,7 @@ class RunInvocation:
         is_prompt = getattr(stage.sink, "is_prompt", False)
         beside = None if is_prompt or not heeds_stop else partial(self._beside, stage)
         outlet = Outlet(poster, invocation_no, progress, self._clock, cleared, beside)
-        prepared = self._prepared(step, attempt)
+        call = self._call(step, attempt)
         now_s = self._clock.monotonic()
         ends_s = now_s + self._limits.attempt_s
         speakers = stage.request.other_speakers
@@ -183,7 +183,7 @@ class RunInvocation:
             step=step,
             attempt=attempt,
             stage=stage,
-            call=_call(attempt, self._context.model_of(attempt), prepared, step.tool_results),
+            call=call,
             provider=self._measured(provider, progress) if self._measures else provider,
             heeds_stop=heeds_stop,
             outlet=outlet,
@@ -193,8 +193,39 @@ class RunInvocation:
         )
         return ToolLoop(job, delivery, self._means)
 
+    def _call(self, step: Step, attempt: Attempt) -> ChatCall:
+        """The request: as it was prepared, but for what is known only now."""
+        prepared = step.prepared
+        if step.kept or not isinstance(step.adjust, AsIs):
+            for change in (*step.kept, step.adjust):
+                prepared = self._context.adjusted(prepared, change)
+        window = self._windows.get(attempt.provider)
+        if window is not None:
+            prepared = self._within(window, prepared, step, attempt)
+        conversation = prepared.conversation
+        if step.tool_results:
+            conversation = _with_results(conversation, step.tool_results)
+        return _new_chat_call(
+            model=self._context.model_of(attempt),
+            conversation=conversation,
+            sampling=attempt.sampling,
+            max_output_tokens=prepared.max_output_tokens,
+            endpoint=attempt.endpoint,
+        )
+
+    def _within(
+        self, window: CredentialWindow, prepared: Prepared, step: Step, attempt: Attempt
+    ) -> Prepared:
+        """What a plan pays for is known only with the key."""
+        if step.lease is None or attempt.model.limits.window_tokens:
+            return prepared
+        tokens = window.window_tokens(step.lease.secret, attempt.model.name)
+        return self._context.within(prepared, tokens)
+
     def _measured(self, provider: ChatProvider, progress: Progress) -> ChatProvider:
         return MeasuredProvider(provider, progress=progress, limits=self._limits, clock=self._clock)
+
+    # ── while it runs ───────────────────────────────────────────────────────────────────────
 
     def _beside(self, stage: Stage, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
         """Let a thread speak for the turn's own, which leaves it behind where it has to go on."""
@@ -218,18 +249,6 @@ class RunInvocation:
         if stage.sink.can_take_back:
             text = self._words.text("progress.still_working", stage.request.locale)
             outlet.post(text, origin=Origin.PROGRESS)
-
-    def _prepared(self, step: Step, attempt: Attempt) -> Prepared:
-        """What is sent: as it was prepared, but for what is known only now."""
-        prepared = step.prepared
-        if step.kept or not isinstance(step.adjust, AsIs):
-            for change in (*step.kept, step.adjust):
-                prepared = self._context.adjusted(prepared, change)
-        window = self._windows.get(attempt.provider)  # what a plan pays for, the key tells
-        if window is None or step.lease is None or attempt.model.limits.window_tokens:
-            return prepared
-        tokens = window.window_tokens(step.lease.secret, attempt.model.name)
-        return self._context.within(prepared, tokens)
 
     # ── what it came to ─────────────────────────────────────────────────────────────────────
 
@@ -286,17 +305,7 @@ def _ids_of(deliveries: tuple[Delivery, ...]) -> tuple[str, ...]:
     return tuple([delivery.message_id for delivery in deliveries])
 
 
-def _call(
-    attempt: Attempt, model: Model, prepared: Prepared, done: tuple[ToolRecord, ...]
-) -> ChatCall:
-    conversation = prepared.conversation
-    if done:
-        known = remembered(done, with_tools=bool(conversation.tools))
-        conversation = replace(conversation, items=(*conversation.items, *known))
-    return _new_chat_call(
-        model=model,
-        conversation=conversation,
-        sampling=attempt.sampling,
-        max_output_tokens=prepared.max_output_tokens,
-        endpoint=attempt.endpoint,
-    )
+def _with_results(conversation: Conversation, done: tuple[ToolRecord, ...]) -> Conversation:
+    """The conversation with the tool runs of earlier invocations."""
+    known = remembered(done, with_tools=bool(conversation.tools))
+    return replace(conversation, items=(*conversation.items, *known))

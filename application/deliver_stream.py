@@ -21,33 +21,33 @@ class DeliverStream:
         is_full: Whether as many messages were posted as may be; no more are, so the caller stops.
         takes_no_more: Whether it is full, or the speaker guard ended the answer. Look after each
             `text`: what comes then is ignored, so the caller stops the stream and calls `finish`.
-            With no `visible_text` there is no answer.
+            Where nothing is shown there is no answer.
+        seen: What of the text is shown so far, whether it was posted or not, and what is not.
     """
+
+    is_full = takes_no_more = False
+    _is_open = False
+    _first_at_s: float | None = None
+    _growing: Delivery | None = None
+    _edited_at_s: float | None = None
 
     def __init__(
         self,
-        *,
         outlet: Outlet,
         target: Target,
         clock: Clock,
         holds: bool,
         rules: TextRules = DEFAULT_RULES,
     ) -> None:
-        self.is_full = self.takes_no_more = False
         self._outlet = outlet
         self._edit_interval_s = interval_s = target.edit_interval_s
         self._clock = clock
         self._holds = holds
         self._rules = rules
-        self._guards = bool(rules.speakers)
-        self._text = VisibleText(
-            rules, limit=target.max_chars, cuts=not holds, fills=interval_s is not None
-        )
+        self._speakers = rules.speakers
+        cuts, fills = not holds, interval_s is not None
+        self.seen = VisibleText(rules, target.max_chars, cuts, fills)
         self._waiting: list[str] = []
-        self._is_open = False
-        self._first_at_s: float | None = None
-        self._growing: Delivery | None = None
-        self._edited_at_s: float | None = None
         self._delivered: list[str] = []
 
     @property
@@ -56,26 +56,11 @@ class DeliverStream:
         grown = [self._growing.text] if self._growing is not None else []
         return "\n".join(self._delivered + grown)
 
-    @property
-    def visible_text(self) -> str:
-        """All the model's visible text so far, whole, whether it was posted or not."""
-        return self._text.shown
-
-    @property
-    def thoughts(self) -> str:
-        """What the model thought in think blocks so far; never posted."""
-        return self._text.thoughts
-
-    @property
-    def details(self) -> str:
-        """The bodies of `<details>` blocks so far, where the rules keep them back."""
-        return self._text.details
-
     def text(self, piece: str) -> None:
         """Take some more text; post what is ready."""
-        if messages := self._text.take(piece):
+        if messages := self.seen.take(piece):
             self._waiting += messages
-        if self._guards and self._text.is_guarded:
+        if self._speakers and self.seen.is_guarded:
             self.takes_no_more = True
         if self._holds or not (self._is_open or self._opens()):
             return
@@ -87,26 +72,26 @@ class DeliverStream:
     def before_tool(self) -> None:
         """Post what is pending ahead of a tool call; nothing happens where nothing is.
 
-        A trailing clause is cut off and not posted; it stays in `visible_text`. Where text is
-        held until `finish`, it waits on. What comes next is a text of its own.
+        A trailing clause is cut off and not posted; it stays in what is `seen`. Where text
+        is held until `finish`, it waits on. What comes next is a text of its own.
         """
-        self._waiting += self._text.end(trim=True)
+        self._waiting += self.seen.end(trim=True)
         if not self._holds:
             self._post_rest()
 
     def finish(self) -> None:
         """Post all that is left."""
-        self._waiting += self._text.end()
+        self._waiting += self.seen.end()
         self._post_rest()
 
     def drop(self) -> None:
         """Forget what was not posted: it will not be."""
-        self._text.end()
+        self.seen.end()
         self._waiting.clear()
 
     def _opens(self) -> bool:
         """Whether enough text came for the first message, or long enough ago."""
-        shown_chars = self._text.shown_chars
+        shown_chars = self.seen.shown_chars
         if not shown_chars:
             self._first_at_s = None
             return False
@@ -141,7 +126,8 @@ class DeliverStream:
     def _note(self, message: str) -> None:
         """It is whole, and in the channel."""
         self._delivered.append(message)
-        if 0 < self._rules.most_messages <= len(self._delivered):
+        most = self._rules.most_messages
+        if most and most <= len(self._delivered):
             self.is_full = self.takes_no_more = True
 
     def _grow(self, interval_s: float) -> None:
@@ -151,7 +137,7 @@ class DeliverStream:
             return
         if self._edited_at_s is not None and now_s - self._edited_at_s < interval_s:
             return
-        text = self._text.preview
+        text = self.seen.preview
         if not text:
             return
         if self._growing is None:

@@ -12,9 +12,10 @@ class DeliveryLog:
         is_sealed: Whether nothing more may be posted.
     """
 
+    is_sealed = False
+
     def __init__(self) -> None:
         self._lock = Lock()  # guards both below, so that nothing slips in beside the seal
-        self.is_sealed = False
         self._deliveries: list[Delivery] = []
 
     def add(self, delivery: Delivery) -> bool:

@@ -16,36 +16,38 @@ from turnkeeper.domain.stream import (
 
 _new_stream_result = maker(StreamResult)
 
-_ENDS = (Finished, StreamFailed)
-
 
 class Heard:
-    """One provider call. Filled by one thread; others may look at what is there."""
+    """One provider call. Filled by one thread; others may look at what is there.
 
-    def __init__(self) -> None:
+    Args:
+        number: How many calls of its invocation came before it.
+
+    Attributes:
+        end: How it ended, or None where it has not.
+        finish: Why it ended, or None where it has not, or failed.
+    """
+
+    usage: Usage | None = None
+    serving: ServingProvider | None = None
+    end: Finished | StreamFailed | None = None
+    finish: FinishReason | None = None
+
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.reasoning: list[ReasoningDelta] = []
         self.asked_for: list[ToolCallDelta] = []
-        self.usage: Usage | None = None
-        self.serving: ServingProvider | None = None
-        self.end: Finished | StreamFailed | None = None
-
-    @property
-    def finish(self) -> FinishReason | None:
-        """Why it ended, or None where it did not, or failed."""
-        return self.end.reason if isinstance(self.end, Finished) else None
 
     def note(self, event: StreamEvent) -> None:
-        """Take in one event; text is the delivery's."""
-        if isinstance(event, ReasoningDelta):
-            self.reasoning.append(event)
-        elif isinstance(event, ToolCallDelta):
-            self.asked_for.append(event)
-        elif isinstance(event, Usage):
+        """Take in one event that is no progress."""
+        if isinstance(event, Usage):
             self.usage = event
         elif isinstance(event, ServingProvider):
             self.serving = event
-        elif isinstance(event, _ENDS):
-            self.end = event
+        elif isinstance(event, Finished):
+            self.end, self.finish = event, event.reason
+        elif isinstance(event, StreamFailed):
+            self.end, self.finish = event, None
         else:
             raise TypeError(f"a stream does not hold {type(event).__name__}")
 

@@ -12,13 +12,9 @@ from turnkeeper.domain.stream import ReasoningDelta, StreamEvent, TextDelta, Too
 from turnkeeper.domain.watch import Progress
 
 
-def measured(
-    provider: ChatProvider, progress: Progress, limits: TimeLimits, clock: Clock
-) -> ChatProvider:
-    """The provider, measured if a limit asks for it; else as it is, since measuring costs."""
-    if limits.reasoning_is_progress and not limits.min_chars_per_s:
-        return provider
-    return MeasuredProvider(provider, progress=progress, limits=limits, clock=clock)
+def is_measured(limits: TimeLimits) -> bool:
+    """Whether a limit asks for it; it costs, so nothing else does."""
+    return not limits.reasoning_is_progress or bool(limits.min_chars_per_s)
 
 
 class MeasuredProvider(ChatProvider):

@@ -1,15 +1,17 @@
 """What one invocation posts through; once sealed, nothing of it can stay in the channel."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from threading import Event
 
 from turnkeeper.application.delivery_log import DeliveryLog
+from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.runner import Cancelled
 from turnkeeper.application.poster import Poster
 from turnkeeper.domain.errors import SinkError
 from turnkeeper.domain.outcome import Delivery, Origin
+from turnkeeper.domain.watch import Progress
 
 Speak = Callable[[], Delivery]
 """Posts or edits a message, and says what is there then."""
@@ -24,25 +26,26 @@ class Outlet:
     """One invocation's door to the channel.
 
     Args:
-        cleared: Set once what an earlier invocation had posted is gone.
-        held: Entered for as long as a message keeps the invocation from listening.
+        progress: Held while a message keeps the invocation from listening: nobody can be late then.
+        cleared: Set once what an earlier invocation had posted is gone; None where it had not.
         beside: Lets somebody else wait for the channel; None to wait for it here.
     """
 
     def __init__(
         self,
-        *,
         poster: Poster,
         invocation_no: int,
-        cleared: Event,
-        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+        progress: Progress,
+        clock: Clock,
+        cleared: Event | None = None,
         beside: Beside | None = None,
     ) -> None:
         self._poster = poster
         self._log = DeliveryLog()
         self.invocation_no = invocation_no
-        self._cleared = cleared
-        self._held = held
+        self._progress = progress
+        self._monotonic = clock.monotonic
+        self.cleared = cleared
         self._beside = beside
 
     def post(self, text: str, *, origin: Origin = Origin.STREAM) -> Delivery:
@@ -78,17 +81,20 @@ class Outlet:
         Args:
             wait_s: The longest wait for that.
         """
-        if not self._cleared.is_set():
-            self._cleared.wait(wait_s)
+        if self.cleared is not None:
+            self.cleared.wait(wait_s)
         return self._log.seal()
 
     def _post(self, text: str, origin: Origin) -> Delivery:
-        with self._held():
-            if not self._cleared.is_set():
-                self._cleared.wait(CLEAR_TO_POST_S)
+        self._progress.held(self._monotonic())
+        try:
+            if self.cleared is not None:
+                self.cleared.wait(CLEAR_TO_POST_S)
             if self._log.is_sealed:
                 raise Cancelled("the invocation was abandoned")
             delivery = self._poster.post(text, origin=origin, invocation_no=self.invocation_no)
+        finally:
+            self._progress.resumed(self._monotonic())
         if not self._log.add(delivery):
             self._poster.take_back((delivery,), late=True)
             self._poster.write_late()
@@ -98,8 +104,11 @@ class Outlet:
     def _edit(self, before: Delivery, text: str) -> Delivery:
         if self._log.is_sealed:
             raise Cancelled("the invocation was abandoned")
-        with self._held():
+        self._progress.held(self._monotonic())
+        try:
             after = self._poster.edit(before, text)
+        finally:
+            self._progress.resumed(self._monotonic())
         if not self._log.replace(before, after):
             with suppress(SinkError):  # it may have been taken back by now
                 self._poster.edit(after, before.text)

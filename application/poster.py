@@ -46,6 +46,9 @@ _POSTING, _EDITING, _TAKING_BACK = map(_SinkErrors, ("post", "edit", "take back"
 class Poster:
     """The one door to the channel for a turn's answer. Safe from several threads."""
 
+    _fates = NO_FATES
+    _has_posted = False
+
     def __init__(
         self, *, stage: Stage, ledger: Ledger, epoch: int, spool: Spool = NoSpool()
     ) -> None:
@@ -54,8 +57,6 @@ class Poster:
         self._spool = spool
         self._epoch = epoch
         self._lock = Lock()  # guards the fates
-        self._fates = NO_FATES
-        self._has_posted = False
 
     def post(self, text: str, *, origin: Origin, invocation_no: int) -> Delivery:
         """Write the intent, then post.
@@ -143,7 +144,7 @@ class Poster:
         stripped = text.strip()  # as destinations show it
         return _new_intent(
             intent_id=urandom(13).hex()[:25],  # as long as Discord takes a nonce
-            turn_id=stage.turn_id,
+            turn_id=stage.recorder.turn_id,
             epoch=self._epoch,
             server_id=stage.request.server_id,
             channel_id=target.channel_id,
@@ -157,8 +158,7 @@ class Poster:
         )
 
     def _intend(self, intent: Intent) -> None:
-        fates = self.fates()
-        entries = self._stage.recorder.take()
+        fates, entries = self.fates(), self._stage.recorder.take()
         try:
             goes_on = self._ledger.intend(intent, fates=fates, entries=entries)
         except StoreError as error:

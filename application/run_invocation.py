@@ -6,10 +6,10 @@ from functools import partial
 from threading import Event
 
 from turnkeeper.application.deliver_stream import DeliverStream
-from turnkeeper.application.measured_provider import measured
+from turnkeeper.application.measured_provider import MeasuredProvider, is_measured
 from turnkeeper.application.outlet import CLEAR_TO_POST_S, Outlet, Speak
 from turnkeeper.application.ports.catalogue import Catalogue
-from turnkeeper.application.ports.chat_provider import ChatCall
+from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
 from turnkeeper.application.ports.credential_window import CredentialWindow
 from turnkeeper.application.ports.providers import Providers
@@ -17,25 +17,27 @@ from turnkeeper.application.ports.runner import Cancelled, Runner, StillRunning,
 from turnkeeper.application.ports.tools import NoTools, Tools
 from turnkeeper.application.poster import Poster
 from turnkeeper.application.prepare_context import PrepareContext
-from turnkeeper.application.run_tools import RunTools, Workbench
+from turnkeeper.application.run_tools import Workbench
 from turnkeeper.application.stage import Stage
-from turnkeeper.application.tool_loop import Job, ToolLoop
-from turnkeeper.application.watch_invocation import ABANDONED, Invocation, WatchInvocation, crashed
-from turnkeeper.domain.adjust import tokens_of
+from turnkeeper.application.tool_loop import Job, Means, ToolLoop, with_url
+from turnkeeper.application.watch_invocation import ABANDONED, WatchInvocation, crashed
+from turnkeeper.domain.adjust import AsIs, tokens_of
 from turnkeeper.domain.answers import Prepared
+from turnkeeper.domain.conversation import Conversation
 from turnkeeper.domain.deadline import Deadline
-from turnkeeper.domain.events import EffectFailed, FirstProgress, InvocationStarted
+from turnkeeper.domain.events import EffectFailed, InvocationStarted
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker, replace
-from turnkeeper.domain.model import Model
 from turnkeeper.domain.occasion import Audience
 from turnkeeper.domain.outcome import (
     FAILED,
+    Crashed,
     Delivery,
+    Failed,
     Origin,
     Outcome,
     Ran,
-    ThoughtLog,
+    TimedOut,
     ToolRecord,
 )
 from turnkeeper.domain.plan import Attempt
@@ -46,11 +48,8 @@ from turnkeeper.domain.text_rules import TextRules
 from turnkeeper.domain.tool_calls import remembered
 from turnkeeper.domain.watch import Progress
 
-_new_ran = maker(Ran)
 _new_invocation_started = maker(InvocationStarted)
-_new_first_progress = maker(FirstProgress)
 _new_deadline = maker(Deadline)
-_new_invocation = maker(Invocation)
 _new_job = maker(Job)
 _new_chat_call = maker(ChatCall)
 
@@ -97,14 +96,20 @@ class RunInvocation:
         self._windows = ports.windows
         self._words = ports.words
         self._limits = limits
-        self._tool_policy = tool_policy
+        self._measures = is_measured(limits)
         self._text_rules = text_rules
-        self._bench = Workbench(
+        bench = Workbench(
             tools=ports.tools,
             runner=ports.runner,
             clock=ports.clock,
             limit_s=limits.tool_s,
             max_result_chars=tool_policy.max_result_chars,
+        )
+        self._means = Means(
+            clock=ports.clock,
+            policy=tool_policy,
+            bench=bench,
+            still_working=self._say_still_working,
         )
         self._watch = WatchInvocation(runner=ports.runner, clock=ports.clock, limits=limits)
 
@@ -119,28 +124,27 @@ class RunInvocation:
                 key_id=step.lease.key_id if step.lease else None,
                 adjust=type(step.adjust).__name__,
                 tokens=tokens_of(step.adjust),
-                take_back=tuple([delivery.message_id for delivery in step.take_back]),
+                take_back=_ids_of(step.take_back) if step.take_back else (),
                 another_may_answer=step.another_may_answer,
             )
         )
-        cleared = Event() if step.take_back else _NOTHING_TO_CLEAR
+        cleared = Event() if step.take_back else None
         try:
             under_way = self._set_up(step, attempt, stage, poster, invocation_no, cleared)
-            work = self._watch.begun(under_way, stage)
+            work = self._watch.begun(under_way)
         except Exception as error:  # noqa: BLE001 - a plug-in's bug ends the attempt, not the turn
-            # Nothing could take its place, so what stood still stands.
-            stood = replace(_start_of(step), delivered=step.take_back)
-            return _discreet(crashed(stood, error), step)
-        self._clear_the_channel(step, poster, cleared)
-        outcome = self._watch.outcome(work, under_way, stage)
-        return _discreet(self._ended(outcome, under_way.outlet, stage), step)
+            return _discreet(crashed(_standing(step), error), step)
+        if cleared is not None:
+            self._clear_the_channel(step, poster, cleared)
+        outcome = self._watch.outcome(work, under_way)
+        if not outcome.ran.ended_at_s:  # most answers say themselves what is in the channel
+            outcome = self._ended(outcome, under_way.job)
+        return _discreet(outcome, step) if isinstance(outcome, FAILED) else outcome
 
     # ── setting up ──────────────────────────────────────────────────────────────────────────
 
     def _clear_the_channel(self, step: Step, poster: Poster, cleared: Event) -> None:
         """Take back what the invocation before had posted, beside the new request."""
-        if not step.take_back:
-            return
 
         def take_back(stop: Stop | None) -> None:
             try:
@@ -160,64 +164,68 @@ class RunInvocation:
         stage: Stage,
         poster: Poster,
         invocation_no: int,
-        cleared: Event,
-    ) -> Invocation:
-        """All that the invocation works with."""
+        cleared: Event | None,
+    ) -> ToolLoop:
+        """The invocation, with all that it works with."""
         provider, progress = self._providers.find(attempt.provider), Progress()
         heeds_stop = getattr(provider, "heeds_stop", False)  # of an older plug-in
         is_prompt = getattr(stage.sink, "is_prompt", False)
-        outlet = Outlet(
-            poster=poster,
-            invocation_no=invocation_no,
-            cleared=cleared,
-            held=partial(_Held, progress, self._clock),
-            beside=None if is_prompt or not heeds_stop else partial(self._beside, stage),
-        )
-        changed = step.prepared
-        for change in (*step.kept, step.adjust):
-            changed = self._context.adjusted(changed, change)
-        prepared = self._within_window(changed, step, attempt)
+        beside = None if is_prompt or not heeds_stop else partial(self._beside, stage)
+        outlet = Outlet(poster, invocation_no, progress, self._clock, cleared, beside)
+        call = self._call(step, attempt)
         now_s = self._clock.monotonic()
-        delivery = DeliverStream(
-            outlet=outlet,
-            target=stage.target,
-            clock=self._clock,
-            holds=not stage.sink.can_take_back,
-            rules=self._rules_of(stage),
-        )
-        deadline = stage.deadline.earlier(_new_deadline(now_s + self._limits.attempt_s))
+        ends_s = now_s + self._limits.attempt_s
+        speakers = stage.request.other_speakers
+        rules = replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
+        holds = not stage.sink.can_take_back
+        delivery = DeliverStream(outlet, stage.target, self._clock, holds, rules)
         job = _new_job(
-            call=_call(attempt, self._context.model_of(attempt), prepared, step.tool_results),
-            key=step.lease.secret if step.lease else None,
-            provider=measured(provider, progress, self._limits, self._clock),
-            deadline=deadline,
-            ran=_start_of(step),
-            still_working=partial(self._say_still_working, stage, outlet),
-            policy=self._tool_policy,
-        )
-        loop = ToolLoop(
-            job=job,
-            tools=partial(
-                RunTools,
-                bench=self._bench,
-                stage=stage,
-                outlet=outlet,
-                deadline=deadline,
-                known=step.tool_results,
-            ),
-            delivery=delivery,
-            progress=progress,
-            clock=self._clock,
-            first_progress=partial(_note_first_progress, stage, invocation_no, now_s),
-        )
-        return _new_invocation(
-            loop=loop,
+            step=step,
+            attempt=attempt,
+            stage=stage,
+            call=call,
+            provider=self._measured(provider, progress) if self._measures else provider,
+            heeds_stop=heeds_stop,
             outlet=outlet,
             progress=progress,
-            started_at_s=now_s,
-            may_be_slow=attempt.model.capabilities.reasoning or not step.another_may_answer,
-            heeds_stop=heeds_stop,
+            began_s=now_s,
+            deadline=_new_deadline(ends_s) if ends_s < stage.deadline.at_s else stage.deadline,
         )
+        return ToolLoop(job, delivery, self._means)
+
+    def _call(self, step: Step, attempt: Attempt) -> ChatCall:
+        """The request: as it was prepared, but for what is known only now."""
+        prepared = step.prepared
+        if step.kept or not isinstance(step.adjust, AsIs):
+            for change in (*step.kept, step.adjust):
+                prepared = self._context.adjusted(prepared, change)
+        window = self._windows.get(attempt.provider)
+        if window is not None:
+            prepared = self._within(window, prepared, step, attempt)
+        conversation = prepared.conversation
+        if step.tool_results:
+            conversation = _with_results(conversation, step.tool_results)
+        return _new_chat_call(
+            model=self._context.model_of(attempt),
+            conversation=conversation,
+            sampling=attempt.sampling,
+            max_output_tokens=prepared.max_output_tokens,
+            endpoint=attempt.endpoint,
+        )
+
+    def _within(
+        self, window: CredentialWindow, prepared: Prepared, step: Step, attempt: Attempt
+    ) -> Prepared:
+        """What a plan pays for is known only with the key."""
+        if step.lease is None or attempt.model.limits.window_tokens:
+            return prepared
+        tokens = window.window_tokens(step.lease.secret, attempt.model.name)
+        return self._context.within(prepared, tokens)
+
+    def _measured(self, provider: ChatProvider, progress: Progress) -> ChatProvider:
+        return MeasuredProvider(provider, progress=progress, limits=self._limits, clock=self._clock)
+
+    # ── while it runs ───────────────────────────────────────────────────────────────────────
 
     def _beside(self, stage: Stage, speak: Speak, is_unwanted: Callable[[], bool]) -> Delivery:
         """Let a thread speak for the turn's own, which leaves it behind where it has to go on."""
@@ -234,10 +242,6 @@ class RunInvocation:
                     stage.recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
                     raise Cancelled("the invocation was abandoned while it posted") from None
 
-    def _rules_of(self, stage: Stage) -> TextRules:
-        speakers = stage.request.other_speakers
-        return replace(self._text_rules, speakers=speakers) if speakers else self._text_rules
-
     def _say_still_working(self, stage: Stage, outlet: Outlet) -> None:
         """Tell people that it goes on, where they are told such things; it can be taken back."""
         if self._words is None or stage.request.hears is not Audience.PERSON:
@@ -246,57 +250,29 @@ class RunInvocation:
             text = self._words.text("progress.still_working", stage.request.locale)
             outlet.post(text, origin=Origin.PROGRESS)
 
-    def _within_window(self, prepared: Prepared, step: Step, attempt: Attempt) -> Prepared:
-        """What a plan pays for is known only with the key."""
-        window = self._windows.get(attempt.provider)
-        if window is None or step.lease is None or attempt.model.limits.window_tokens:
-            return prepared
-        tokens = window.window_tokens(step.lease.secret, attempt.model.name)
-        return self._context.within(prepared, tokens)
-
     # ── what it came to ─────────────────────────────────────────────────────────────────────
 
-    def _ended(self, outcome: Outcome, outlet: Outlet, stage: Stage) -> Outcome:
+    def _ended(self, outcome: Outcome, job: Job) -> Outcome:
         """The outcome with what is in the channel; from here on nothing more can get there."""
+        ran, stage = outcome.ran, job.stage
         hurries = stage.mailbox.signal is not None or stage.deadline.passed(self._clock.monotonic())
-        wait_s = self._limits.settle_s if hurries else CLEAR_TO_POST_S
-        delivered = outlet.seal(wait_s)
-        ran = replace(
-            outcome.ran,
+        delivered = job.outlet.seal(self._limits.settle_s if hurries else CLEAR_TO_POST_S)
+        log = ran.thought_log
+        ended = replace(
+            ran,
             delivered=delivered,
-            thought_log=_with_url(outcome.ran.thought_log, delivered),
+            thought_log=with_url(log, delivered) if log is not None else None,
             ended_at_s=self._clock.monotonic(),
         )
-        return replace(outcome, ran=ran)
-
-
-_NOTHING_TO_CLEAR = Event()
-_NOTHING_TO_CLEAR.set()
+        return replace(outcome, ran=ended)
 
 
 LEAVE_S = 0.1
 """How late it may be seen that a message is not wanted any more."""
 
 
-class _Held:
-    """Nobody listens to the provider while a message is posted, so it cannot be late."""
-
-    def __init__(self, progress: Progress, clock: Clock) -> None:
-        self._progress = progress
-        self._clock = clock
-
-    def __enter__(self) -> None:
-        self._progress.held(self._clock.monotonic())
-
-    def __exit__(self, *_error: object) -> None:
-        self._progress.resumed(self._clock.monotonic())
-
-
-def _discreet(outcome: Outcome, step: Step) -> Outcome:
+def _discreet(outcome: Failed | TimedOut | Crashed, step: Step) -> Outcome:
     """The outcome without what its failure repeats of the conversation."""
-    has_failed = isinstance(outcome, FAILED)
-    if not has_failed and not any([result.failure for result in outcome.ran.stream_results]):
-        return outcome
     conversation, known = step.prepared.conversation, dict[int, Failure]()
 
     def discreet(failure: Failure) -> Failure:
@@ -312,36 +288,24 @@ def _discreet(outcome: Outcome, step: Step) -> Outcome:
         ]
     )
     ran = replace(outcome.ran, stream_results=results)
-    if isinstance(outcome, FAILED):
-        return replace(outcome, ran=ran, failure=discreet(outcome.failure))
-    return replace(outcome, ran=ran)
+    return replace(outcome, ran=ran, failure=discreet(outcome.failure))
 
 
-def _start_of(step: Step) -> Ran:
-    return _new_ran(attempt_no=step.attempt_no, lease=step.lease, tool_results=step.tool_results)
-
-
-def _call(
-    attempt: Attempt, model: Model, prepared: Prepared, done: tuple[ToolRecord, ...]
-) -> ChatCall:
-    conversation = prepared.conversation
-    if done:
-        known = remembered(done, with_tools=bool(conversation.tools))
-        conversation = replace(conversation, items=(*conversation.items, *known))
-    return _new_chat_call(
-        model=model,
-        conversation=conversation,
-        sampling=attempt.sampling,
-        max_output_tokens=prepared.max_output_tokens,
-        endpoint=attempt.endpoint,
+def _standing(step: Step) -> Ran:
+    """What is left where an invocation could not begin: nothing took the place of what stood."""
+    return Ran(
+        attempt_no=step.attempt_no,
+        lease=step.lease,
+        delivered=step.take_back,
+        tool_results=step.tool_results,
     )
 
 
-def _with_url(log: ThoughtLog | None, delivered: tuple[Delivery, ...]) -> ThoughtLog | None:
-    """The thoughts with where the answer begins."""
-    urls = [one.url for one in delivered if one.origin is Origin.STREAM and one.url]
-    return replace(log, first_reply_url=urls[0]) if log and urls else log
+def _ids_of(deliveries: tuple[Delivery, ...]) -> tuple[str, ...]:
+    return tuple([delivery.message_id for delivery in deliveries])
 
 
-def _note_first_progress(stage: Stage, invocation_no: int, began_s: float, at_s: float) -> None:
-    stage.recorder.note(_new_first_progress(invocation_no=invocation_no, after_s=at_s - began_s))
+def _with_results(conversation: Conversation, done: tuple[ToolRecord, ...]) -> Conversation:
+    """The conversation with the tool runs of earlier invocations."""
+    known = remembered(done, with_tools=bool(conversation.tools))
+    return replace(conversation, items=(*conversation.items, *known))

@@ -1,7 +1,6 @@
 """Sees to it that an invocation ends: by itself, by a limit, or because somebody stops it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
@@ -14,13 +13,11 @@ from turnkeeper.application.ports.runner import (
     StillRunning,
     Work,
 )
-from turnkeeper.application.stage import Stage
 from turnkeeper.application.tool_loop import ToolLoop
 from turnkeeper.domain.answers import Signal
 from turnkeeper.domain.errors import DestinationGone, SinkError, StoreError
 from turnkeeper.domain.events import EffectFailed
 from turnkeeper.domain.failure import Failure, FailureKind
-from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import (
     Crashed,
     Failed,
@@ -36,39 +33,7 @@ from turnkeeper.domain.outcome import (
 )
 from turnkeeper.domain.policy import TimeLimits
 from turnkeeper.domain.redact import redact
-from turnkeeper.domain.watch import Limit, Progress, next_limit
-
-
-@dataclass(slots=True)
-class Cut:
-    """The limit that work on the turn's own thread ran into, and when; written by who looks."""
-
-    phase: TimeoutPhase | None = None
-    at_s: float = 0.0
-
-
-@frozen
-class Invocation:
-    """One invocation under way.
-
-    Attributes:
-        loop: Its work.
-        outlet: What it posts through.
-        progress: How far it is.
-        started_at_s: When it was set up.
-        may_be_slow: Nothing else may answer, or the model is known to think first.
-        heeds_stop: Whether all of it ends soon once it is told to, so that the turn's own thread
-            may do it; any other gets a thread that can be left behind.
-        cut: Whether a limit ended it there.
-    """
-
-    loop: ToolLoop
-    outlet: Outlet
-    progress: Progress
-    started_at_s: float
-    may_be_slow: bool
-    heeds_stop: bool
-    cut: Cut = field(default_factory=Cut)
+from turnkeeper.domain.watch import Limit, next_limit
 
 
 class WatchInvocation:
@@ -88,73 +53,77 @@ class WatchInvocation:
             LOOK_S,
         )
 
-    def begun(self, under_way: Invocation, stage: Stage) -> Work[Outcome]:
+    def begun(self, under_way: ToolLoop) -> Work[Outcome]:
         """Begin it; `outcome` says what it came to.
 
         Raises:
             RuntimeError: The machine has no thread left for it.
             Closed: The runner was closed.
         """
-        if not under_way.heeds_stop:
-            name = f"invocation-{under_way.outlet.invocation_no}"
-            return self._runner.start(under_way.loop, name)
+        job = under_way.job
+        if not job.heeds_stop:
+            return self._runner.start(under_way, f"invocation-{job.outlet.invocation_no}")
         return self._runner.here(
-            under_way.loop,
-            partial(self._look, under_way, stage),
-            first_look_s=min(self._patience_s, stage.deadline.at_s - under_way.started_at_s),
+            under_way,
+            partial(self._look, under_way),
+            first_look_s=min(self._patience_s, job.stage.deadline.at_s - job.began_s),
         )
 
-    def outcome(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> Outcome:
+    def outcome(self, work: Work[Outcome], under_way: ToolLoop) -> Outcome:
         """See it to its end.
 
         It raises nothing but what is no `Exception`, and then nothing more is posted.
         """
-        forget = stage.mailbox.on_arrival(partial(self._on_signal, work, under_way, stage))
+        job = under_way.job
+        mailbox = job.stage.mailbox
+        forget = mailbox.on_arrival(partial(self._on_signal, work, under_way))
         try:
-            if under_way.heeds_stop:
-                return self._done(cast(OwnWork[Outcome], work), under_way, stage)
-            return self._followed(work, under_way, stage)
+            if job.heeds_stop:
+                return self._done(cast("OwnWork[Outcome]", work), under_way)
+            return self._followed(work, under_way)
         except Cancelled:
-            return self._stopped(under_way, stage.mailbox.signal)
+            return self._stopped(under_way, mailbox.signal)
         except Exception as error:  # noqa: BLE001 - any bug below is one outcome of the attempt
             return self._raised(under_way, error)
         except BaseException:
-            _ask_to_stop(work, under_way.outlet)
+            _ask_to_stop(work, job.outlet)
             raise
         finally:
             forget()
 
-    def _on_signal(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> None:
-        if _heard(under_way, stage) is not None:
-            _ask_to_stop(work, under_way.outlet)
+    def _on_signal(self, work: Work[Outcome], under_way: ToolLoop) -> None:
+        if _heard(under_way) is not None:
+            _ask_to_stop(work, under_way.job.outlet)
 
-    def _heeded(self, outcome: Outcome, under_way: Invocation, stage: Stage) -> Outcome:
+    def _heeded(self, outcome: Outcome, under_way: ToolLoop) -> Outcome:
         """A failure that a stop brought about is the stop, and so it is with a limit.
 
         A provider is told how much time it has, and may be the first to see that it is over.
         """
         if not isinstance(outcome, Failed):
             return outcome
-        signal = _heard(under_way, stage)
+        signal = _heard(under_way)
         if signal is not None:
             return self._stopped(under_way, signal)
-        limit = self._next_limit(under_way, stage)
+        limit = self._next_limit(under_way)
         is_late = limit.at_s <= self._clock.monotonic()
         if is_late and outcome.failure.kind is FailureKind.TIMEOUT:
             return self._timed_out(under_way, limit.phase)
         return outcome
 
-    def _next_limit(self, under_way: Invocation, stage: Stage) -> Limit:
+    def _next_limit(self, under_way: ToolLoop) -> Limit:
+        job = under_way.job
+        thinks_first = job.attempt.model.capabilities.reasoning
         return next_limit(
-            under_way.progress,
+            job.progress,
             self._limits,
-            started_at_s=under_way.started_at_s,
-            turn_deadline_s=stage.deadline.at_s,
-            may_be_slow=under_way.may_be_slow,
+            started_at_s=job.began_s,
+            turn_deadline_s=job.stage.deadline.at_s,
+            may_be_slow=thinks_first or not job.step.another_may_answer,
         )
 
-    def _is_to_end(self, limit: Limit, under_way: Invocation, stage: Stage) -> bool:
-        return limit.at_s <= self._clock.monotonic() or _heard(under_way, stage) is not None
+    def _is_to_end(self, limit: Limit, under_way: ToolLoop) -> bool:
+        return limit.at_s <= self._clock.monotonic() or _heard(under_way) is not None
 
     def _look_in_s(self, limit: Limit) -> float:
         return min(max(0.0, limit.at_s - self._clock.monotonic()), self._patience_s)
@@ -162,17 +131,16 @@ class WatchInvocation:
     def _after_limit(
         self,
         work: Work[Outcome],
-        under_way: Invocation,
-        stage: Stage,
+        under_way: ToolLoop,
         phase: TimeoutPhase,
         *,
         settled: bool,
     ) -> Outcome:
         """What it came to after it had run into a limit; what it still completed in time counts."""
-        signal = _heard(under_way, stage)
+        signal = _heard(under_way)
         if signal is not None:
             return self._stopped(under_way, signal)
-        if settled and not stage.deadline.passed(self._clock.monotonic()):
+        if settled and not under_way.job.stage.deadline.passed(self._clock.monotonic()):
             completed = self._completed(work)
             if completed is not None:
                 return completed
@@ -180,64 +148,65 @@ class WatchInvocation:
 
     # ── on the turn's own thread ────────────────────────────────────────────────────────────
 
-    def _done(self, own: OwnWork[Outcome], under_way: Invocation, stage: Stage) -> Outcome:
+    def _done(self, own: OwnWork[Outcome], under_way: ToolLoop) -> Outcome:
         """Do the work here, looked after by a thread of the runner."""
         own.run()
         cut = under_way.cut
-        if cut.phase is None:
-            return self._heeded(own.result(0), under_way, stage)
+        if cut is None:
+            return self._heeded(own.result(0), under_way)
         settled = self._clock.monotonic() - cut.at_s < self._limits.settle_s
-        return self._after_limit(own, under_way, stage, cut.phase, settled=settled)
+        return self._after_limit(own, under_way, cut.phase, settled=settled)
 
-    def _look(self, under_way: Invocation, stage: Stage, stop: Callable[[], None]) -> float:
+    def _look(self, under_way: ToolLoop, stop: Callable[[], None]) -> float:
         """Stop the work if it is to end, and let nothing more through once it had its time to."""
-        limit, cut = self._next_limit(under_way, stage), under_way.cut
-        if cut.phase is None and not self._is_to_end(limit, under_way, stage):
+        limit, cut, job = self._next_limit(under_way), under_way.cut, under_way.job
+        if cut is None and not self._is_to_end(limit, under_way):
             return self._look_in_s(limit)
         now_s = self._clock.monotonic()
-        if cut.phase is None:
-            cut.at_s, cut.phase = now_s, limit.phase
+        if cut is None:
+            cut = under_way.cut = Limit(at_s=now_s, phase=limit.phase)
             stop()
         left_s = cut.at_s + self._limits.settle_s - now_s
-        if left_s <= 0 or stage.deadline.passed(now_s):
-            under_way.outlet.shut()
+        if left_s <= 0 or job.stage.deadline.passed(now_s):
+            job.outlet.shut()
         return min(max(left_s, SHORTEST_S), LOOK_S)
 
     # ── on a thread that can be left behind ─────────────────────────────────────────────────
 
-    def _followed(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> Outcome:
+    def _followed(self, work: Work[Outcome], under_way: ToolLoop) -> Outcome:
         while True:
-            limit = self._next_limit(under_way, stage)
+            limit = self._next_limit(under_way)
             try:
-                return self._heeded(work.result(self._look_in_s(limit)), under_way, stage)
+                return self._heeded(work.result(self._look_in_s(limit)), under_way)
             except StillRunning:
-                passed = self._passed(work, under_way, stage)
+                passed = self._passed(work, under_way)
                 if passed is not None:
                     return passed
 
-    def _passed(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> Outcome | None:
+    def _passed(self, work: Work[Outcome], under_way: ToolLoop) -> Outcome | None:
         """Abandon the work if it is really to end."""
-        limit = self._next_limit(under_way, stage)
-        if not self._is_to_end(limit, under_way, stage):
+        limit = self._next_limit(under_way)
+        if not self._is_to_end(limit, under_way):
             return None
-        settled = self._settled(work, under_way, stage)
+        settled = self._settled(work, under_way)
         if not settled:
             cause = "the stream was told to end and has not yet; it runs on, unheard"
-            stage.recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
-        return self._after_limit(work, under_way, stage, limit.phase, settled=settled)
+            recorder = under_way.job.stage.recorder
+            recorder.note(EffectFailed(effect=ABANDONED, cause=cause))
+        return self._after_limit(work, under_way, limit.phase, settled=settled)
 
-    def _settled(self, work: Work[Outcome], under_way: Invocation, stage: Stage) -> bool:
+    def _settled(self, work: Work[Outcome], under_way: ToolLoop) -> bool:
         """Tell the work to end and give it the time to.
 
         Once the turn is stopped, or has no time left, nothing more is posted and no more than one
         look is waited for.
         """
-        left_s = self._limits.settle_s
+        job, left_s = under_way.job, self._limits.settle_s
         while True:
-            turn_s = stage.deadline.remaining_s(self._clock.monotonic())
+            turn_s = job.stage.deadline.remaining_s(self._clock.monotonic())
             if turn_s == 0:
-                under_way.outlet.shut()
-            hurries = _heard(under_way, stage) is not None or turn_s == 0
+                job.outlet.shut()
+            hurries = _heard(under_way) is not None or turn_s == 0
             look_s = min(left_s, LOOK_S if hurries else min(max(turn_s, SHORTEST_S), LOOK_S))
             if work.abandon(look_s):
                 return True
@@ -257,13 +226,13 @@ class WatchInvocation:
         return None if isinstance(outcome, Failed) else outcome
 
     def _so_far(
-        self, under_way: Invocation, status: TurnStatus, failure: Failure | None = None
+        self, under_way: ToolLoop, status: TurnStatus, failure: Failure | None = None
     ) -> Ran:
         """What an invocation that did not end by itself leaves behind."""
-        under_way.outlet.shut()
-        return under_way.loop.so_far(status, failure)
+        under_way.job.outlet.shut()
+        return under_way.so_far(status, failure)
 
-    def _stopped(self, under_way: Invocation, signal: Signal | None) -> Outcome:
+    def _stopped(self, under_way: ToolLoop, signal: Signal | None) -> Outcome:
         match signal:
             case Signal.FOLLOW_UP_REQUESTED:
                 ran = self._so_far(under_way, TurnStatus.FOLLOW_UP_INTERRUPT)
@@ -276,17 +245,17 @@ class WatchInvocation:
                 ran = self._so_far(under_way, TurnStatus.STOPPED_BY_USER)
                 return Stopped(ran=ran, reason=reason)
 
-    def _timed_out(self, under_way: Invocation, phase: TimeoutPhase) -> TimedOut:
+    def _timed_out(self, under_way: ToolLoop, phase: TimeoutPhase) -> TimedOut:
         failure = Failure(
             kind=FailureKind.TIMEOUT,
             message=_TIMEOUT_TEXT[phase],
             rule=f"timeout.{phase.value}",
-            evidence=f"calls={under_way.progress.calls}",
+            evidence=f"calls={under_way.job.progress.calls}",
         )
         ran = self._so_far(under_way, TurnStatus.TIMEOUT, failure)
         return TimedOut(ran=ran, phase=phase, failure=failure)
 
-    def _raised(self, under_way: Invocation, error: Exception) -> Outcome:
+    def _raised(self, under_way: ToolLoop, error: Exception) -> Outcome:
         if isinstance(error, DestinationGone):
             ran = self._so_far(under_way, TurnStatus.ERROR)
             return Unreachable(ran=ran, code=error.code)
@@ -314,10 +283,10 @@ _TIMEOUT_TEXT = {
 }
 
 
-def _heard(under_way: Invocation, stage: Stage) -> Signal | None:
+def _heard(under_way: ToolLoop) -> Signal | None:
     """The signal that ends the invocation; a chain of tools is not left for a follow-up."""
-    signal = stage.mailbox.signal
-    if signal is Signal.FOLLOW_UP_REQUESTED and under_way.loop.in_tool_chain:
+    signal = under_way.job.stage.mailbox.signal
+    if signal is Signal.FOLLOW_UP_REQUESTED and under_way.in_tool_chain:
         return None
     return signal
 

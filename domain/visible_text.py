@@ -24,17 +24,19 @@ class VisibleText:
         fills: Whether a message ends only when the next character would not fit.
     """
 
+    _reading: ReadText | None = None
+    _is_over = False  # the end came behind what is kept
+    _plain_chars = NONE  # so many more are only kept
+
     def __init__(
-        self, rules: TextRules, *, limit: int, cuts: bool = True, fills: bool = False
+        self, rules: TextRules, limit: int, cuts: bool = True, fills: bool = False
     ) -> None:
         self._rules = rules
         self._limit = limit
         self._cuts = cuts
         self._fills = fills
-        self._reading: ReadText | None = None
         self._kept: list[str] = []  # what comes behind what was read
-        self._is_over = False  # the end came behind what is kept
-        self._plain_chars, self._may_mean_more = NONE, _in_lines  # so many more are only kept
+        self._may_mean_more = _in_lines
         if not rules.speakers and rules.dedupe_from is None:
             stand_alone_chars = limit if fills else rules.stand_alone_chars
             self._plain_chars = least_part(limit, stand_alone_chars) - 1 if cuts else limit

@@ -1,14 +1,12 @@
 """Which limit a running invocation runs into next."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.domain.outcome import TimeoutPhase
 from turnkeeper.domain.policy import TimeLimits
 
 
-@dataclass(slots=True)
 class Progress:
     """How far an invocation is. Written by the thread that runs it, read by the one that waits.
 
@@ -33,8 +31,9 @@ class Progress:
 
     def opened(self, now_s: float) -> None:
         """A provider call begins; a tool that is still posting does not hold it."""
-        self.held_since_s = None
-        self.last_at_s = self.spoke_at_s = self.stint_began_at_s = None
+        if self.calls:
+            self.held_since_s = None
+            self.last_at_s = self.spoke_at_s = self.stint_began_at_s = None
         self.call_opened_at_s = now_s
         self.calls += 1
 
@@ -55,15 +54,15 @@ class Progress:
         if self.held_since_s is None:
             return
         for_s = now_s - self.held_since_s
-        self.call_opened_at_s = _later(self.call_opened_at_s, for_s)
-        self.last_at_s = _later(self.last_at_s, for_s)
-        self.spoke_at_s = _later(self.spoke_at_s, for_s)
-        self.stint_began_at_s = _later(self.stint_began_at_s, for_s)
+        if self.call_opened_at_s is not None:
+            self.call_opened_at_s += for_s
+        if self.last_at_s is not None:
+            self.last_at_s += for_s
+        if self.spoke_at_s is not None:
+            self.spoke_at_s += for_s
+        if self.stint_began_at_s is not None:
+            self.stint_began_at_s += for_s
         self.held_since_s = None  # last, so that no reader sees the clocks run too early
-
-
-def _later(at_s: float | None, by_s: float) -> float | None:
-    return None if at_s is None else at_s + by_s
 
 
 @frozen

@@ -66,7 +66,8 @@ class Lookout(Generic[T]):
             RuntimeError: The machine has no thread left.
         """
         self._looks[ticket] = look
-        self.open()
+        if not self._is_looking:
+            self._begin_to_look()
         if first_look_s < LOOK_S and time.monotonic() + first_look_s < self._next_at_s:
             self._nudge.set()
 

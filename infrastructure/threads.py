@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -51,7 +52,7 @@ class ThreadStop(Stop):
         self._wakes[ticket] = wake
         if self.is_set:
             self.set()
-        return lambda: self._forget(ticket)
+        return partial(self._forget, ticket)
 
     def _forget(self, ticket: object) -> None:
         self._wakes.pop(ticket, None)
@@ -121,6 +122,8 @@ class LookedAfter(OwnWork[T]):
     """Work that its caller does itself, while a lookout looks after it."""
 
     _value: T
+    _error: Exception | None = None
+    done = False
 
     def __init__(
         self,
@@ -134,34 +137,29 @@ class LookedAfter(OwnWork[T]):
         self._look = look
         self._lookout = lookout
         self._first_look_s = first_look_s
-        self._error: Exception | None = None
-        self._done = False
-
-    @property
-    def done(self) -> bool:
-        return self._done
 
     def run(self) -> None:
+        lookout = self._lookout
         try:
-            self._lookout.begin(self, self._looked, first_look_s=self._first_look_s)
+            lookout.begin(self, self._looked, first_look_s=self._first_look_s)
             self._value = self._work(self.stop)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever asks for the result
             self._error = error
         finally:
-            self._done = True
-            self._lookout.end(self)
+            self.done = True
+            lookout.end(self)
 
     def result(self, timeout_s: float | None) -> T:
-        if not self._done:
+        if not self.done:
             raise StillRunning("the work is done by the one who asks for it")
         if self._error is not None:
             raise self._error
         return self._value
 
     def abandon(self, settle_s: float) -> bool:
-        if not self._done:
+        if not self.done:
             self.stop.set()
-        return self._done
+        return self.done
 
     def _looked(self) -> float:
         return self._look(self.stop.set)

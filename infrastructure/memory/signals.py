@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from turnkeeper.application.ports.signals import Signals
 from turnkeeper.domain.answers import Signal
@@ -42,9 +43,10 @@ class MemorySignals(Signals):
         with self._register.lock:
             self._watches[ticket] = turn_id, heard
             turn = self._register.get(turn_id)
-            signal = turn.signal if turn else None
-        self._tell(ticket, heard, signal)
-        return lambda: self._forget(ticket)
+            signal = turn.signal if turn is not None else None
+        if signal is not None:
+            self._tell(ticket, heard, signal)
+        return partial(self._forget, ticket)
 
     def running_in(self, server_id: str, channel_id: str) -> tuple[str, ...]:
         place = place_of(Owner.server(server_id), channel_id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from threading import Lock
 
@@ -17,8 +18,7 @@ _new_delivery = maker(Delivery)
 _new_target = maker(Target)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+_now = partial(datetime.now, UTC)
 
 
 @frozen
@@ -86,18 +86,15 @@ class MemoryChannel:
     def put(self, text: str, by: str, *, nonce: str = "", webhook_id: str | None = None) -> Message:
         """Add a message; the same nonce adds none."""
         with self._lock:
-            if nonce and nonce in self._nonces:
+            if nonce in self._nonces:
                 return self._messages[self._nonces[nonce]]
+            message_id = f"m{next(self._ids)}"
             message = _new_message(
-                id=f"m{next(self._ids)}",
-                text=text,
-                by=by,
-                posted_at=self._now(),
-                webhook_id=webhook_id,
+                id=message_id, text=text, by=by, posted_at=self._now(), webhook_id=webhook_id
             )
-            self._messages[message.id] = message
+            self._messages[message_id] = message
             if nonce:
-                self._nonces[nonce] = message.id
+                self._nonces[nonce] = message_id
             return message
 
     def change(self, message_id: str, text: str) -> None:

@@ -1,7 +1,6 @@
 """From a stream's text to messages, in both ways of delivering."""
 
 from dataclasses import replace
-from threading import Event
 
 import pytest
 from builders import a_request
@@ -21,6 +20,7 @@ from turnkeeper.domain.deadline import NEVER
 from turnkeeper.domain.errors import SinkError, StoreError, StoreUnavailable
 from turnkeeper.domain.events import EffectFailed, MessagePosted, MessageTakenBack
 from turnkeeper.domain.text_rules import TextRules
+from turnkeeper.domain.watch import Progress
 from turnkeeper.infrastructure.memory.journal import MemoryJournal
 from turnkeeper.infrastructure.memory.ledger import MemoryLedger
 from turnkeeper.infrastructure.memory.register import Register
@@ -81,12 +81,8 @@ class Delivering:
         self.ledger = DeadLedger(Register(self.clock), journal=MemoryJournal())
         self.spool = ListedSpool()
         self.poster = Poster(stage=stage, ledger=self.ledger, epoch=1, spool=self.spool)
-        cleared = Event()
-        cleared.set()
-        self.outlet = Outlet(poster=self.poster, invocation_no=0, cleared=cleared)
-        self.stream = DeliverStream(
-            outlet=self.outlet, target=stage.target, clock=self.clock, holds=holds, rules=rules
-        )
+        self.outlet = Outlet(self.poster, 0, Progress(), self.clock)
+        self.stream = DeliverStream(self.outlet, stage.target, self.clock, holds, rules)
 
     @property
     def texts(self) -> list[str]:
@@ -156,7 +152,7 @@ class TestSegments:
         delivering.stream.drop()
         delivering.stream.finish()
 
-        assert (delivering.texts, delivering.stream.visible_text) == ([], "A draft.")
+        assert (delivering.texts, delivering.stream.seen.shown) == ([], "A draft.")
 
     def test_thoughts_are_kept_back(self) -> None:
         delivering = Delivering()
@@ -164,22 +160,22 @@ class TestSegments:
         delivering.stream.text("ink>Hello.")
         delivering.stream.finish()
 
-        assert (delivering.texts, delivering.stream.thoughts) == (["Hello."], "so")
+        assert (delivering.texts, delivering.stream.seen.thoughts) == (["Hello."], "so")
 
     def test_a_text_of_thoughts_posts_nothing(self) -> None:
         delivering = Delivering()
         delivering.stream.text("<think>and never an end")
         delivering.stream.finish()
 
-        assert (delivering.texts, delivering.stream.visible_text) == ([], "")
-        assert delivering.stream.thoughts == "and never an end"
+        assert (delivering.texts, delivering.stream.seen.shown) == ([], "")
+        assert delivering.stream.seen.thoughts == "and never an end"
 
     def test_details_are_kept_back_where_that_is_asked_for(self) -> None:
         delivering = Delivering(rules=TextRules(capture_details=True))
         delivering.stream.text("Hello.<details><summary>s</summary>body</details>")
         delivering.stream.finish()
 
-        assert (delivering.texts, delivering.stream.details) == (["Hello."], "body")
+        assert (delivering.texts, delivering.stream.seen.details) == (["Hello."], "body")
 
     def test_another_speaker_ends_the_answer_and_what_was_said_stays(self) -> None:
         delivering = Delivering(rules=TextRules(speakers=("Bob",)))
@@ -273,7 +269,7 @@ class TestBeforeATool:
         delivering.stream.before_tool()
 
         assert delivering.texts == ["I look it up."]
-        assert delivering.stream.visible_text == "I look it up. And then I"
+        assert delivering.stream.seen.shown == "I look it up. And then I"
 
     def test_a_clause_alone_is_posted(self) -> None:
         delivering = Delivering()
@@ -288,7 +284,7 @@ class TestBeforeATool:
         delivering.stream.text("<think>so")
         delivering.stream.before_tool()
 
-        assert (delivering.texts, delivering.stream.thoughts) == ([], "so")
+        assert (delivering.texts, delivering.stream.seen.thoughts) == ([], "so")
 
     def test_a_think_block_ends_with_the_call(self) -> None:
         delivering = Delivering()

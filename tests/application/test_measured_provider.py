@@ -1,12 +1,13 @@
 """What is measured of a provider, by a clock that moves only between its events."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from builders import a_model
 from fakes import FrozenClock
 
-from turnkeeper.application.measured_provider import measured
+from turnkeeper.application.measured_provider import MeasuredProvider, is_measured
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.conversation import Conversation
@@ -58,16 +59,25 @@ def spoken(limits: TimeLimits, *events: StreamEvent) -> list[float | None]:
     return [progress.spoke_at_s for progress in seen(limits, *events)]
 
 
-def seen(limits: TimeLimits, *events: StreamEvent) -> list[Progress]:
+@dataclass(frozen=True)
+class Seen:
+    """What a progress says of an event, in seconds since the call began."""
+
+    spoke_at_s: float | None
+    stint_began_at_s: float | None
+
+
+def seen(limits: TimeLimits, *events: StreamEvent) -> list[Seen]:
     clock, progress = FrozenClock(), Progress()
     began_s = clock.monotonic()
-    provider = measured(Timed(clock, *events), progress, limits, clock)
+    timed = Timed(clock, *events)
+    provider = MeasuredProvider(timed, progress=progress, limits=limits, clock=clock)
     progress.opened(began_s)
     found = []
     for _ in provider.stream(CALL, key=None, stop=ThreadStop(), deadline=NEVER):
         spoke, stint = progress.spoke_at_s, progress.stint_began_at_s
         found.append(
-            Progress(
+            Seen(
                 spoke_at_s=None if spoke is None else spoke - began_s,
                 stint_began_at_s=None if stint is None else stint - began_s,
             )
@@ -76,17 +86,20 @@ def seen(limits: TimeLimits, *events: StreamEvent) -> list[Progress]:
 
 
 def test_a_provider_of_which_nothing_more_is_asked_is_not_measured() -> None:
-    clock = FrozenClock()
-    provider = Timed(clock)
+    assert not is_measured(TimeLimits())
 
-    assert measured(provider, Progress(), TimeLimits(), clock) is provider
+
+@pytest.mark.parametrize("limits", [PACED, TEXT_ONLY], ids=["pace", "text only"])
+def test_a_provider_of_which_more_is_asked_is_measured(limits: TimeLimits) -> None:
+    assert is_measured(limits)
 
 
 @pytest.mark.parametrize("limits", [PACED, TEXT_ONLY], ids=["pace", "text only"])
 def test_its_events_come_through_as_they_are(limits: TimeLimits) -> None:
     clock = FrozenClock()
     events = (TextDelta("a"), Usage(input_tokens=1), Finished(reason=FinishReason.STOP))
-    provider = measured(Timed(clock, *events), Progress(), limits, clock)
+    timed = Timed(clock, *events)
+    provider = MeasuredProvider(timed, progress=Progress(), limits=limits, clock=clock)
 
     stream = provider.stream(CALL, key=None, stop=ThreadStop(), deadline=NEVER)
 
@@ -96,9 +109,8 @@ def test_its_events_come_through_as_they_are(limits: TimeLimits) -> None:
 def test_leaving_it_leaves_the_provider() -> None:
     clock = FrozenClock()
     provider = Timed(clock, TextDelta("a"), TextDelta("b"))
-    stream = measured(provider, Progress(), PACED, clock).stream(
-        CALL, key=None, stop=ThreadStop(), deadline=NEVER
-    )
+    measured = MeasuredProvider(provider, progress=Progress(), limits=PACED, clock=clock)
+    stream = measured.stream(CALL, key=None, stop=ThreadStop(), deadline=NEVER)
     next(stream)
 
     stream.close()  # type: ignore[attr-defined]

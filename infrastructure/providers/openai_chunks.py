@@ -280,9 +280,7 @@ class OpenAIAnswer:
             reason = FinishReason.CONTENT_FILTER
         if reason is FinishReason.TOOL_CALLS:
             self._fill_calls()
-        return Finished(
-            reason=reason, raw=self._words, refusal=refusal, confirmed=self.is_finished
-        )
+        return Finished(reason=reason, raw=self._words, refusal=refusal, confirmed=self.is_finished)
 
 
 def _is_error(chunk: dict[str, Any]) -> bool:

@@ -160,7 +160,6 @@ class OpenAICompatibleProvider(ChatProvider):
         finally:
             reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
 
-
     def _speaker_of(self, reply: HttpStream, terms: CallTerms) -> Speaker:
         return Speaker(
             provider=terms.speaker,

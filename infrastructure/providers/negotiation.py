@@ -49,13 +49,13 @@ class Negotiation(Generic[R]):
         """
         known = self._refused.of(at, request.model)
         learned: list[Refusal] = []
-        for drops_left in range(MOST_DROPS, -1, -1):
+        while True:
             asked = request.without(known) if known else request
             events = ask(asked)
             try:
                 first = next(events)
                 refusal = self._refusal(first, asked) if type(first) is StreamFailed else None
-                if refusal is None or not drops_left:
+                if refusal is None or len(learned) == MOST_DROPS:
                     if learned:
                         self._learn(first, at, asked.model, learned)
                     yield first

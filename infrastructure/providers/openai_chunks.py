@@ -164,7 +164,9 @@ class OpenAIAnswer:
         if not named:
             return
         before = self._serving
-        model, provider = _name(named), _name(chunk.get("provider")) or before.provider
+        model, provider = _name(named), before.provider
+        if "provider" in chunk:
+            provider = _name(chunk["provider"]) or provider
         if model != before.model or provider != before.provider:
             self._serving = _new_serving_provider(provider=provider, model=model)
             self._add(self._serving)

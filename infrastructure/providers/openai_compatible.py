@@ -94,7 +94,8 @@ class OpenAICompatibleProvider(ChatProvider):
     ) -> Generator[StreamEvent, None, None]:
         try:
             read_timeout_s = terms.read_timeout_s(self._clock.monotonic())
-            with self._http.post_stream(
+            with self._http.open_stream(
+                "POST",
                 self._posted(request, terms),  # not named, so that its body is not kept meanwhile
                 stop=terms.stop,
                 read_timeout_s=read_timeout_s,

@@ -1,6 +1,7 @@
 """A call as a request for OpenAI's chat completions."""
 
 from dataclasses import field
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -17,6 +18,7 @@ from turnkeeper.infrastructure.providers.sound_json import sound_json
 
 PATH = "/chat/completions"
 
+_MOST_ADDRESSES = 1_024  # that are remembered
 _FIXED = frozenset({"model", "messages", "stream", "tools"})
 _NUMBERS = ("temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty")
 _numbers_of = attrgetter(*_NUMBERS)
@@ -97,17 +99,19 @@ def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
     return _new_openai_request(
         dialect=dialect,
         endpoint=endpoint,
-        url=_url(endpoint, dialect, goes_on=goes_on),
+        url=_url_under(endpoint.base_url if endpoint else _base_url(dialect, goes_on=goes_on)),
         model=model,
         body=fields,
     )
 
 
-def _url(endpoint: Endpoint | None, dialect: Dialect, *, goes_on: bool) -> str:
-    if endpoint:
-        base_url = endpoint.base_url.rstrip("/")
-    else:
-        base_url = (goes_on and dialect.prefix_base_url) or dialect.base_url
+def _base_url(dialect: Dialect, *, goes_on: bool) -> str:
+    return (goes_on and dialect.prefix_base_url) or dialect.base_url
+
+
+@lru_cache(_MOST_ADDRESSES)
+def _url_under(base_url: str) -> str:
+    base_url = base_url.rstrip("/")
     return base_url if base_url.endswith(PATH) else f"{base_url}{PATH}"
 
 

@@ -38,4 +38,4 @@ class VerbatimTools(ChatProvider):
 
 def _writes_calls(call: ChatCall) -> bool:
     can = call.model.capabilities
-    return call.endpoint is not None and can.tools and can.verbatim_tool_calling
+    return can.verbatim_tool_calling and can.tools and call.endpoint is not None

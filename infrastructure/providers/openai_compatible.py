@@ -92,6 +92,7 @@ class OpenAICompatibleProvider(ChatProvider):
     def _events(
         self, terms: CallTerms, request: OpenAIRequest
     ) -> Generator[StreamEvent, None, None]:
+        answer = None
         try:
             read_timeout_s = terms.read_timeout_s(self._clock.monotonic())
             with self._http.open_stream(
@@ -100,12 +101,27 @@ class OpenAICompatibleProvider(ChatProvider):
                 stop=terms.stop,
                 read_timeout_s=read_timeout_s,
             ) as reply:
-                if 200 <= reply.status < 300:
-                    yield from self._answer_in(reply, terms)
-                else:
+                if not 200 <= reply.status < 300:
                     yield StreamFailed(failure=self._refused_with(reply, terms))
+                    return
+                answer = OpenAIReply(partial(self._speaker_of, reply, terms))
+                for piece in reply.chunks():
+                    yield from answer.feed(piece)
+                    if answer.is_over:
+                        break
+                    if answer.is_finished:
+                        # Only a trailer is missing, which some never end.
+                        yield from answer.feed(reply.body(_TRAILER_BYTES, self._trailer_grace_s))
+                        break
+                try:
+                    yield from answer.end()
+                finally:
+                    reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
         except HttpError as error:
-            yield StreamFailed(failure=terms.failure_of(error))
+            failure = terms.failure_of(error)
+            yield from (
+                answer.end(failure) if answer is not None else [StreamFailed(failure=failure)]
+            )
 
     def _posted(self, request: OpenAIRequest, terms: CallTerms) -> HttpRequest:
         """The HTTP request.
@@ -141,25 +157,6 @@ class OpenAICompatibleProvider(ChatProvider):
             now=self._clock.now(),
             secrets=terms.secrets,
         )
-
-    def _answer_in(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
-        answer = OpenAIReply(partial(self._speaker_of, reply, terms))
-        broken = None
-        try:
-            for chunk in reply.chunks():
-                yield from answer.feed(chunk)
-                if answer.is_over:
-                    break
-                if answer.is_finished:
-                    # Only a trailer is missing, which some never end.
-                    yield from answer.feed(reply.body(_TRAILER_BYTES, self._trailer_grace_s))
-                    break
-        except HttpError as error:
-            broken = terms.failure_of(error)
-        try:
-            yield from answer.end(broken)
-        finally:
-            reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
 
     def _speaker_of(self, reply: HttpStream, terms: CallTerms) -> Speaker:
         return Speaker(

@@ -14,7 +14,7 @@ from turnkeeper.infrastructure.http_errors import ReplyTooLarge
 from turnkeeper.infrastructure.http_source import Source
 
 _MOST_HEAD_BYTES = 65_536
-_MOST_HEADERS = 100
+_MOST_LINES = 102  # a hundred headers, and the first line, and the blank one
 _MOST_FRAMINGS = 64  # that are remembered
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\n]*)?\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
@@ -107,7 +107,7 @@ def head_from(source: Source, verb: str) -> Head:
     text = lines.decode("latin-1").replace("\r", "")
     if "\n " in text or "\n\t" in text:
         text = _FOLD.sub("", text)  # a line that begins with a space goes on with the one before
-    if text.count("\n") > _MOST_HEADERS + 2:  # and the first line, and the blank one
+    if text.count("\n") > _MOST_LINES:
         raise HTTPException("the head has more than 100 lines")
     status = int(code)
     return Head(status, text, _framing(tuple(_FRAMING.findall(text)), status, verb, version))

@@ -164,7 +164,7 @@ class OpenAIAnswer:
         if not named:
             return
         before = self._serving
-        model, provider = _name(named), before.provider
+        model, provider = named if isinstance(named, str) else None, before.provider
         if "provider" in chunk:
             provider = _name(chunk["provider"]) or provider
         if model != before.model or provider != before.provider:

@@ -129,24 +129,24 @@ class OpenAICompatibleProvider(ChatProvider):
         Raises:
             HttpError: The endpoint's address is refused.
         """
-        dialect, endpoint = request.dialect, request.endpoint
-        is_trusted = endpoint is None or endpoint.trusted
+        url, dialect, endpoint = request.url, request.dialect, request.endpoint
         return _new_http_request(
-            url=request.url,
+            url=url,
             headers=self._attributed if dialect.takes_attribution else _HEADERS,
             secret_headers=_key_headers(dialect, terms.key),
             body=request.payload,
-            address=None if is_trusted else self._checked_address(request),
+            address=None
+            if endpoint is None or endpoint.trusted
+            else self._checked(url, endpoint.label),
         )
 
-    def _checked_address(self, request: OpenAIRequest) -> str:
+    def _checked(self, url: str, label: str) -> str:
         if self._address_of is None:
-            label = request.endpoint.label if request.endpoint else request.url
             raise HttpError(
                 HttpErrorKind.BAD_REQUEST_VALUE,
                 f"endpoint {label} is not trusted, and no address check is set up",
             )
-        return self._address_of(request.url)
+        return self._address_of(url)
 
     def _refused_with(self, reply: HttpStream, terms: CallTerms) -> Failure:
         return reply_failure(

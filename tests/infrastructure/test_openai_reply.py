@@ -274,6 +274,23 @@ def test_the_end_mark_is_known_however_it_is_written(mark: str) -> None:
     )
 
 
+def test_who_speaks_is_asked_for_nothing_but_an_error() -> None:
+    asked: list[Speaker] = []
+
+    def speaker() -> Speaker:
+        asked.append(SPEAKER)
+        return SPEAKER
+
+    reply = OpenAIReply(speaker)
+    reply.feed((text("a") + end() + DONE).encode())
+    assert (reply.end()[-1], asked) == (STOPPED, [])
+
+    reply = OpenAIReply(speaker)
+    reply.feed(event({"error": ERROR}).encode())
+    assert isinstance(reply.end()[-1], StreamFailed)
+    assert asked
+
+
 def test_broken_utf8_in_a_text_is_replaced() -> None:
     reply = OpenAIReply(lambda: SPEAKER)
     broken = b'data: {"choices":[{"index":0,"delta":{"content":"a\xff"}}]}\n\n'

@@ -14,7 +14,7 @@ _TRAILER_BYTES = 16_384
 _LAST = -1
 _LINE_END = b"\r\n"
 _BODY_END = b"\r\n0\r\n\r\n"
-_SIZES = re.compile(rb"(?:[0-9A-Fa-f]{1,16}\n)*[0-9A-Fa-f]{1,16}")
+_PLAIN_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 # With the line end before it, which belongs to the chunk before; what follows it says nothing.
 _SIZE = re.compile(rb"\r?\n[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*|\r)?\n")
 
@@ -58,7 +58,7 @@ def _all_data(buffer: bytes) -> bytes | None:
     """
     lines = buffer[2 : -len(_BODY_END)].split(_LINE_END)
     sizes, parts = lines[::2], lines[1::2]
-    if _SIZES.fullmatch(b"\n".join(sizes)) is None:
+    if not all(map(_PLAIN_SIZE.fullmatch, sizes)):
         return None
     lengths = list(map(int, sizes, repeat(16)))
     return b"".join(parts) if all(lengths) and lengths == list(map(len, parts)) else None

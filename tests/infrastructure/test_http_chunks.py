@@ -43,6 +43,12 @@ def test_what_stands_behind_the_last_chunk_is_no_data() -> None:
     assert list(chunked_pieces(received(stream + stream, []))) == [b"hello"]
 
 
+def test_line_ends_may_be_of_either_kind_in_one_body() -> None:
+    stream = b"1\na\n" + framed([b"hello"], PLAIN, b"0\r\n\r\n")
+
+    assert b"".join(chunked_pieces(received(stream, []))) == b"ahello"
+
+
 @pytest.mark.parametrize("size", [b"0x5", b"+5", b"5_0", b"-5", b"", b"0" * 16 + b"5"])
 def test_a_size_is_of_at_most_sixteen_digits(size: bytes) -> None:
     stream = size + b"\r\nhello\r\n0\r\n\r\n"

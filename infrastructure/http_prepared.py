@@ -48,13 +48,14 @@ class PreparedCall:
         Raises:
             HttpError: A header cannot be sent.
         """
-        lines = ""
-        for name, value in dict(request.secret_headers).items():
+        own: dict[str, str] = {}
+        for name, value in request.secret_headers:
             check_value(name, value)
-            lines += f"{self.names[name]}: {value}\r\n"
+            spelt = self.names[name]
+            own[spelt] = f"{spelt}: {value}\r\n"
         if request.body or self.is_length_said:
-            lines += f"Content-Length: {len(request.body)}\r\n"
-        return self.start + f"{lines}\r\n".encode("latin-1")
+            own["Content-Length"] = f"Content-Length: {len(request.body)}\r\n"
+        return self.start + f"{''.join(own.values())}\r\n".encode("latin-1")
 
 
 class Preparer:
@@ -85,7 +86,6 @@ class Preparer:
         self, verb: str, url: str, headers: Headers, own: tuple[str, ...], address: str | None
     ) -> PreparedCall:
         check_headers(headers)
-        check_names(own)
         parts = _split(url)
         merged, route = dict(headers), None
         with suppress(requests.RequestException, ValueError):  # they print the whole address
@@ -93,6 +93,7 @@ class Preparer:
             route = self._adapter.route(prepared, address=address, proxies=self._proxies)
         if route is None or _UNFIT.search(route.target):
             raise _refused(f"the address of {parts.hostname} is malformed, or that of its proxy")
+        check_names(own)
         merged = {"Host": _netloc(str(prepared.url))}
         merged |= {name: str(value) for name, value in prepared.headers.items()}
         merged |= route.proxy_headers

@@ -16,7 +16,7 @@ from turnkeeper.infrastructure.http_prepared import Preparer
 from turnkeeper.infrastructure.http_request import HttpRequest
 from turnkeeper.infrastructure.http_stream import HttpStream
 from turnkeeper.infrastructure.name_lookup import NameLookup
-from turnkeeper.infrastructure.wire import Wire
+from turnkeeper.infrastructure.wire import Wire, WireTerms
 
 __all__ = ["HttpClient", "HttpError", "HttpErrorKind", "HttpJson", "HttpRequest", "HttpStream"]
 
@@ -63,9 +63,9 @@ class HttpClient:
         idle_limit_s: float = 60.0,
         names: NameLookup = NameLookup(),
     ) -> None:
-        self._connect_timeout_s = connect_timeout_s
-        self._idle_limit_s = idle_limit_s
-        self._names = names
+        self._terms = WireTerms(
+            connect_timeout_s=connect_timeout_s, idle_limit_s=idle_limit_s, names=names
+        )
         self._session = requests.Session()
         self._session.trust_env = False
         self._session.headers = CaseInsensitiveDict(
@@ -99,12 +99,7 @@ class HttpClient:
         """As `post_stream`, with any verb."""
         prepared = self._preparer.prepared(verb, request)
         head = prepared.head_of(request)
-        wire = Wire(
-            connect_timeout_s=self._connect_timeout_s,
-            read_timeout_s=read_timeout_s,
-            idle_limit_s=self._idle_limit_s,
-            names=self._names,
-        )
+        wire = Wire(self._terms, read_timeout_s)
         forget_stop = stop.on_stop(wire.cut)
         try:
             connection, reply = exchanged(verb, prepared.route, head, request.body, wire)
@@ -112,14 +107,7 @@ class HttpClient:
             forget_stop()
             raise_http_error(error, prepared.host, wire)
             raise
-        return HttpStream(
-            reply,
-            connection,
-            resting=prepared.route.pool.resting,
-            host=prepared.host,
-            wire=wire,
-            forget_stop=forget_stop,
-        )
+        return HttpStream(reply, connection, prepared, wire, forget_stop)
 
     def get_json(
         self, request: HttpRequest, *, stop: Stop, limit_bytes: int, timeout_s: float

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from turnkeeper.infrastructure.http_chunks import chunked_pieces
 from turnkeeper.infrastructure.http_errors import BodyCut
-from turnkeeper.infrastructure.http_head import Head
+from turnkeeper.infrastructure.http_head import Framing
 from turnkeeper.infrastructure.http_source import Source
 
 _PIECE_BYTES = 65_536
@@ -15,32 +15,28 @@ _PLAIN = frozenset({"", "identity"})
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
-def body_pieces(head: Head, source: Source) -> Iterator[bytes]:
+def body_pieces(framing: Framing, source: Source) -> Iterator[bytes]:
     """Yield what comes, as soon as it comes and never more than 64 KiB at once.
 
     Args:
-        head: Says how it is framed, which may be any way: chunks, a length, or up to the
-            connection's end; and how it is encoded. Only what everybody can undo is undone.
+        framing: Any: chunks, a length, or up to the connection's end; encoded or not. Only what
+            everybody can undo is undone.
         source: What follows the head.
 
     Raises:
         BodyCut: It ended before its framing says so.
         HTTPException: It is framed or encoded in a way that was not asked for.
     """
-    pieces = _framed(head, source)
-    if head.encoding in _PLAIN:
+    pieces = chunked_pieces(source) if framing.is_chunked else _unchunked(source, framing.length)
+    if framing.encoding in _PLAIN:
         return pieces
-    if head.encoding in _PACKED:
+    if framing.encoding in _PACKED:
         return _inflated(pieces)
     raise http.client.HTTPException("the encoding of the body was not asked for")
 
 
-def _framed(head: Head, source: Source) -> Iterator[bytes]:
-    if head.is_chunked:
-        return chunked_pieces(source)
-    if head.length is not None:
-        return _of_length(source, head.length)
-    return _to_the_end(source)
+def _unchunked(source: Source, length: int | None) -> Iterator[bytes]:
+    return _to_the_end(source) if length is None else _of_length(source, length)
 
 
 def _of_length(source: Source, left: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 import http.client
 import re
 from collections.abc import Iterator
+from itertools import repeat
 
 from turnkeeper.infrastructure.http_errors import BodyCut
 from turnkeeper.infrastructure.http_source import Source
@@ -12,6 +13,8 @@ _LINE_BYTES = 4_096
 _TRAILER_BYTES = 16_384
 _LAST = -1
 _LINE_END = b"\r\n"
+_BODY_END = b"\r\n0\r\n\r\n"
+_PLAIN_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 # With the line end before it, which belongs to the chunk before; what follows it says nothing.
 _SIZE = re.compile(rb"\r?\n[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\n]*|\r)?\n")
 
@@ -31,10 +34,14 @@ def chunked_pieces(source: Source) -> Iterator[bytes]:
         if not block:
             raise BodyCut
         buffer += block
-        if not left and (data := _only_chunk(buffer)):
-            yield data
-            buffer = _LINE_END
-            continue
+        if not left:
+            if buffer.endswith(_BODY_END) and (data := _all_data(buffer)):
+                yield data
+                return
+            if data := _only_chunk(buffer):
+                yield data
+                buffer = _LINE_END
+                continue
         parts, start, left = _data_in(buffer, left)
         if data := b"".join(parts):
             yield data
@@ -44,17 +51,30 @@ def chunked_pieces(source: Source) -> Iterator[bytes]:
     _skip_trailers(source, buffer)
 
 
+def _all_data(buffer: bytes) -> bytes | None:
+    """What is in the buffer's chunks, if the last is among them; so a short answer comes at once.
+
+    None as well if the data holds a line end of its own, or a chunk says more than its size.
+    """
+    lines = buffer[2 : -len(_BODY_END)].split(_LINE_END)
+    sizes, parts = lines[::2], lines[1::2]
+    if not all(map(_PLAIN_SIZE.fullmatch, sizes)):
+        return None
+    lengths = list(map(int, sizes, repeat(16)))
+    return b"".join(parts) if all(lengths) and lengths == list(map(len, parts)) else None
+
+
 def _only_chunk(buffer: bytes) -> bytes | None:
     """What is in the buffer's chunk, if that is all there is; so words come one by one."""
-    line, end = buffer.find(_LINE_END, 2), len(buffer) - 2
+    line = buffer.find(_LINE_END, 2)
     size = buffer[2:line]
-    if line < 0 or not (size.isalnum() and len(size) <= 16 and buffer.endswith(_LINE_END)):
+    if not size.isalnum() or line > 18 or not buffer.endswith(_LINE_END):
         return None
     try:
         length = int(size, 16)
     except ValueError:
         return None
-    return buffer[line + 2 : end] if end - line - 2 == length else None
+    return buffer[line + 2 : -2] if length == len(buffer) - line - 4 else None
 
 
 def _data_in(buffer: bytes, left: int) -> tuple[list[bytes], int, int]:

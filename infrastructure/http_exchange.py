@@ -35,8 +35,9 @@ def exchanged(
         HTTPException: What came is no reply.
         urllib3.exceptions.HTTPError: There is no connection.
     """
-    wire.check()
-    connection = route.pool.take(wire.idle_limit_s)
+    if wire.is_cut:
+        wire.check()
+    connection = route.pool.take(wire.terms.idle_limit_s)
     try:
         if connection.is_closed:
             _connect(connection, route, wire)

@@ -5,15 +5,17 @@ else that a call does.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_errors import ReplyTooLarge
 from turnkeeper.infrastructure.http_source import Source
 
 _MOST_HEAD_BYTES = 65_536
-_MOST_HEADERS = 100
+_MOST_LINES = 102  # a hundred headers, and the first line, and the blank one
+_MOST_FRAMINGS = 64  # that are remembered
 _STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) +([1-9][0-9]{2})(?: [^\n]*)?\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _FOLD = re.compile(r"\n(?=[ \t])")
@@ -50,29 +52,40 @@ class ReplyHeaders(Mapping[str, str]):
         return len(self._values)
 
 
-class Head:
-    """What stands before a body.
+@frozen
+class Framing:
+    """How a body is packed, and where it ends.
 
     Attributes:
-        status: Never 100, as that only says that more comes.
-        headers: As the server wrote them.
         encoding: What the body is packed by, in small letters.
         is_chunked: Whether the body comes in chunks.
         length: How long it is, in bytes; None if its chunks or the connection's end say so.
         is_last: Whether the connection can carry no further reply.
     """
 
-    def __init__(self, status: int, text: str, verb: str, *, is_old: bool) -> None:
+    encoding: str
+    is_chunked: bool
+    length: int | None
+    is_last: bool
+
+
+class Head:
+    """What stands before a body.
+
+    Attributes:
+        status: Never 100, as that only says that more comes.
+        framing: What it says of the body.
+    """
+
+    def __init__(self, status: int, text: str, framing: Framing) -> None:
         self.status = status
-        self.headers = ReplyHeaders(text)
-        framing = _joined(_FRAMING.findall(text))
-        self.encoding = framing.get("content-encoding", "").lower()
-        self.is_chunked = framing.get("transfer-encoding", "").lower() == "chunked"
-        self.length = None if self.is_chunked else _length_in(framing)
-        if status in _WITHOUT_BODY or status < 200 or verb == "HEAD":
-            self.length, self.is_chunked = 0, False
-        ends_with_connection = self.length is None and not self.is_chunked
-        self.is_last = ends_with_connection or _is_last(framing.get("connection", ""), is_old)
+        self.framing = framing
+        self._text = text
+
+    @cached_property
+    def headers(self) -> ReplyHeaders:
+        """As the server wrote them."""
+        return ReplyHeaders(self._text)
 
 
 def head_from(source: Source, verb: str) -> Head:
@@ -88,14 +101,33 @@ def head_from(source: Source, verb: str) -> Head:
         status_line = _STATUS_LINE.match(lines)
         if status_line is None:
             raise BadStatusLine("the reply begins with no status")
-        if status_line[2] != _CONTINUE:
+        version, code = status_line.groups()
+        if code != _CONTINUE:
             break
     text = lines.decode("latin-1").replace("\r", "")
     if "\n " in text or "\n\t" in text:
         text = _FOLD.sub("", text)  # a line that begins with a space goes on with the one before
-    if text.count("\n") > _MOST_HEADERS + 2:  # and the first line, and the blank one
+    if text.count("\n") > _MOST_LINES:
         raise HTTPException("the head has more than 100 lines")
-    return Head(int(status_line[2]), text, verb, is_old=status_line[1] == b"0")
+    status = int(code)
+    return Head(status, text, _framing(tuple(_FRAMING.findall(text)), status, verb, version))
+
+
+@lru_cache(_MOST_FRAMINGS)
+def _framing(said: tuple[tuple[str, str], ...], status: int, verb: str, version: bytes) -> Framing:
+    """What these headers come to in a reply to such a request."""
+    framing = _joined(said)
+    is_chunked = framing.get("transfer-encoding", "").lower() == "chunked"
+    length = None if is_chunked else _length_in(framing)
+    if status in _WITHOUT_BODY or status < 200 or verb == "HEAD":
+        length, is_chunked = 0, False
+    ends_with_connection = length is None and not is_chunked
+    return Framing(
+        encoding=framing.get("content-encoding", "").lower(),
+        is_chunked=is_chunked,
+        length=length,
+        is_last=ends_with_connection or _is_last(framing.get("connection", ""), version == b"0"),
+    )
 
 
 def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
@@ -119,7 +151,7 @@ def _lines_from(source: Source, left: int) -> tuple[bytes, int]:
     return lines[:end], left - end
 
 
-def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
+def _joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """By name in small letters; the values of one name together."""
     values: dict[str, str] = {}
     for name, value in headers:

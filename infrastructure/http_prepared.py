@@ -12,7 +12,13 @@ import requests
 from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.http_adapter import Route, WiredAdapter
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind
-from turnkeeper.infrastructure.http_request import Headers, HttpRequest, check_headers
+from turnkeeper.infrastructure.http_request import (
+    Headers,
+    HttpRequest,
+    check_headers,
+    check_names,
+    check_value,
+)
 
 _PORTS = {"http": 80, "https": 443}
 _MOST_PREPARED = 256
@@ -21,21 +27,18 @@ _UNFIT = re.compile(r"[^\x21-\x7e]")  # what would end the first line, or its ta
 
 @frozen
 class PreparedCall:
-    """A call that lacks only the headers and the body of the one time.
+    """A call that lacks only the values of its own headers, and its body.
 
     Attributes:
         host: Host and port, for messages.
-        headers: Those that all of them have; the host is the first.
-        names: The spelling of each, by its name in small letters.
-        start: The first line and these headers, as they are sent.
+        start: The first line and the headers that all of them have, as they are sent.
+        names: The spelling of each of its own headers.
         is_length_said: Whether its length is said of an empty body too.
     """
 
-    verb: str
     host: str
-    headers: Mapping[str, str] = field(repr=False)  # those of a proxy may hold a password
+    start: bytes = field(repr=False)  # the headers of a proxy may hold a password
     names: Mapping[str, str]
-    start: bytes = field(repr=False)
     is_length_said: bool
     route: Route
 
@@ -45,15 +48,14 @@ class PreparedCall:
         Raises:
             HttpError: A header cannot be sent.
         """
-        check_headers(request.secret_headers)
-        own = {self.names.get(name.lower(), name): value for name, value in request.secret_headers}
-        start = self.start
-        if not self.headers.keys().isdisjoint(own):
-            common = {name: value for name, value in self.headers.items() if name not in own}
-            start = _start(self.verb, self.route, common)
-        if not request.body and not self.is_length_said:
-            return b"%b%b\r\n" % (start, _lines(own))
-        return b"%b%bContent-Length: %d\r\n\r\n" % (start, _lines(own), len(request.body))
+        own: dict[str, str] = {}
+        for name, value in request.secret_headers:
+            check_value(name, value)
+            spelt = self.names[name]
+            own[spelt] = f"{spelt}: {value}\r\n"
+        if request.body or self.is_length_said:
+            own["Content-Length"] = f"Content-Length: {len(request.body)}\r\n"
+        return self.start + f"{''.join(own.values())}\r\n".encode("latin-1")
 
 
 class Preparer:
@@ -71,15 +73,18 @@ class Preparer:
         """Return what the request has in common with others.
 
         Raises:
-            HttpError: The address or a header that they have in common cannot be used.
+            HttpError: The address, a header that they have in common, or a name cannot be used.
         """
-        return self._kept(verb, request.url, request.headers, request.address)
+        own = tuple(dict(request.secret_headers))
+        return self._kept(verb, request.url, request.headers, own, request.address)
 
     def forget(self) -> None:
         """Keep nothing any more."""
         self._kept.cache_clear()
 
-    def _prepare(self, verb: str, url: str, headers: Headers, address: str | None) -> PreparedCall:
+    def _prepare(
+        self, verb: str, url: str, headers: Headers, own: tuple[str, ...], address: str | None
+    ) -> PreparedCall:
         check_headers(headers)
         parts = _split(url)
         merged, route = dict(headers), None
@@ -88,16 +93,19 @@ class Preparer:
             route = self._adapter.route(prepared, address=address, proxies=self._proxies)
         if route is None or _UNFIT.search(route.target):
             raise _refused(f"the address of {parts.hostname} is malformed, or that of its proxy")
+        check_names(own)
         merged = {"Host": _netloc(str(prepared.url))}
         merged |= {name: str(value) for name, value in prepared.headers.items()}
         merged |= route.proxy_headers
         is_length_said = merged.pop("Content-Length", None) is not None
+        spelling = {name.lower(): name for name in merged}
+        names = {name: spelling.get(name.lower(), name) for name in own}
+        for name in names.values():
+            merged.pop(name, None)
         return PreparedCall(
-            verb=verb,
             host=f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}",
-            headers=merged,
-            names={name.lower(): name for name in merged},
             start=_start(verb, route, merged),
+            names=names,
             is_length_said=is_length_said,
             route=route,
         )

@@ -1,6 +1,7 @@
 """What an HTTP call sends."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import field
 from ipaddress import ip_address
 from typing import NoReturn
@@ -24,7 +25,7 @@ class HttpRequest:
         url: With scheme http or https and without user name or password.
         headers: Those that every call to this address has in common; what is prepared from them
             is kept for the next call.
-        secret_headers: Those of this call, such as the key; never kept.
+        secret_headers: Those of this call, such as the key; their values are never kept.
         body: Sent as it is; its length is added.
         address: The IP address to connect to in place of what the host's name resolves to, for a
             name that was checked. Certificate and Host header stay the name's, and no proxy is
@@ -48,13 +49,32 @@ def check_headers(headers: Headers) -> None:
     Raises:
         HttpError: One cannot; the message names it, and never its value.
     """
-    for number, (name, value) in enumerate(headers, start=1):
+    check_names([name for name, _ in headers])
+    for name, value in headers:
+        check_value(name, value)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Return if headers can have these names.
+
+    Raises:
+        HttpError: One cannot; the message tells which.
+    """
+    for number, name in enumerate(names, start=1):
         if _NAME.fullmatch(name) is None:
             _refuse_name(name, number)
-        if not (value.isascii() and value.isprintable()):
-            _check_odd_value(name, value)
-        if value != value.strip():
-            raise _refused(f"header {name!r} has white space around its value: leave it out")
+
+
+def check_value(name: str, value: str) -> None:
+    """Return if a header can have this value.
+
+    Raises:
+        HttpError: It cannot; the message names the header, and never its value.
+    """
+    if not (value.isascii() and value.isprintable()):
+        _check_odd_value(name, value)
+    if value != value.strip():
+        raise _refused(f"header {name!r} has white space around its value: leave it out")
 
 
 def _refuse_name(name: str, number: int) -> NoReturn:

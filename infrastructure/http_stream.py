@@ -1,15 +1,16 @@
 """A reply that is being read."""
 
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
 from turnkeeper.infrastructure.http_body import body_pieces
 from turnkeeper.infrastructure.http_errors import HttpError, HttpErrorKind, raise_http_error
 from turnkeeper.infrastructure.http_head import Head
+from turnkeeper.infrastructure.http_prepared import PreparedCall
 from turnkeeper.infrastructure.wire import Wire
-from turnkeeper.infrastructure.wired_connections import Resting, WiredConnection
+from turnkeeper.infrastructure.wired_connections import WiredConnection
 
 _MOST_DRAINED_BYTES = 262_144
 
@@ -22,31 +23,32 @@ class HttpStream:
 
     Attributes:
         status: Of any class; a redirect is a reply like others.
-        headers: By name in any case; several of one name are joined by ", ".
     """
+
+    _is_open = True
+    _is_complete = False
+    _is_kept = False
 
     def __init__(
         self,
         head: Head,
         connection: WiredConnection,
-        *,
-        resting: Resting,
-        host: str,
+        call: PreparedCall,
         wire: Wire,
         forget_stop: Callable[[], object],
     ) -> None:
         self.status = head.status
-        self.headers: Mapping[str, str] = head.headers
         self._head = head
         self._connection = connection
-        self._resting = resting
-        self._host = host
+        self._call = call
         self._wire = wire
         self._forget_stop = forget_stop
         self._pieces = self._read()
-        self._is_complete = False
-        self._is_open = True
-        self._is_kept = False
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """By name in any case; several of one name are joined by ", "."""
+        return self._head.headers
 
     def __enter__(self) -> Self:
         return self
@@ -74,8 +76,7 @@ class HttpStream:
         """
         parts = bytearray()
         try:
-            for piece in self._pieces_within(limit_bytes, timeout_s):
-                parts += piece
+            self._take(parts, limit_bytes, timeout_s)
         except HttpError as error:
             if error.kind is HttpErrorKind.CANCELLED:
                 raise
@@ -87,14 +88,15 @@ class HttpStream:
         Raises:
             HttpError: It is larger, did not come in time, or ended early.
         """
-        body = b"".join(self._pieces_within(limit_bytes + 1, timeout_s))
-        if len(body) > limit_bytes:
-            message = f"the reply of {self._host} has more than {limit_bytes} bytes"
+        parts = bytearray()
+        self._take(parts, limit_bytes + 1, timeout_s)
+        if len(parts) > limit_bytes:
+            message = f"the reply of {self._call.host} has more than {limit_bytes} bytes"
             raise HttpError(HttpErrorKind.TOO_LARGE, message)
         if not self._is_complete:
-            message = f"the reply of {self._host} did not end within {timeout_s:g} s"
+            message = f"the reply of {self._call.host} did not end within {timeout_s:g} s"
             raise HttpError(HttpErrorKind.READ_TIMEOUT, message)
-        return body
+        return bytes(parts)
 
     def finish(self, grace_s: float) -> bool:
         """Read what is left, of bounded size, and say whether the connection can be used again.
@@ -102,9 +104,8 @@ class HttpStream:
         Args:
             grace_s: How long the other side may take to end a body that nobody needs.
         """
-        try:
-            for _ in self._pieces_within(_MOST_DRAINED_BYTES, grace_s):
-                pass
+        try:  # noqa: SIM105 - every call comes by here, and suppress takes longer
+            self._take(bytearray(), _MOST_DRAINED_BYTES, grace_s)
         except HttpError:
             pass  # there is no more to read
         self.close()
@@ -119,39 +120,40 @@ class HttpStream:
     def _read(self) -> Generator[bytes, None, None]:
         wire = self._wire
         try:
-            for piece in body_pieces(self._head, self._connection.source):
+            for piece in body_pieces(self._head.framing, self._connection.source):
                 if wire.is_cut:
                     wire.check()
                 yield piece
-            wire.check()  # the end of a body may be that of the wire
+            if wire.is_cut:
+                wire.check()  # the end of a body may be that of the wire
         except Exception as error:
-            raise_http_error(error, self._host, wire)
+            raise_http_error(error, self._call.host, wire)
             raise
         self._is_complete = True
         self._release()
 
-    def _pieces_within(self, limit_bytes: int, timeout_s: float) -> Iterator[bytes]:
-        until_s = time.monotonic() + timeout_s
-        left_s = timeout_s
-        while limit_bytes > 0:
+    def _take(self, parts: bytearray, limit_bytes: int, timeout_s: float) -> None:
+        """Add what comes in time, until there is so much of it."""
+        until_s, left_s = monotonic() + timeout_s, timeout_s
+        while len(parts) < limit_bytes:
             if self._is_open:  # else another call may use the connection already
                 self._connection.source.limit_next(left_s)
             piece = next(self._pieces, None)
             if piece is None:
                 return
-            yield piece
-            limit_bytes -= len(piece)
-            left_s = until_s - time.monotonic()
+            parts += piece
+            left_s = until_s - monotonic()
             if left_s <= 0:
                 return
 
     def _release(self) -> None:
+        connection, wire = self._connection, self._wire
         self._is_open = False
         self._forget_stop()
-        self._wire.let_go()
-        is_whole = self._is_complete and self._connection.source.is_empty
-        self._is_kept = is_whole and not (self._head.is_last or self._wire.is_cut)
-        if self._is_kept:
-            self._resting.put(self._connection)
+        wire.let_go()
+        is_whole = self._is_complete and connection.source.is_empty
+        if is_whole and not (self._head.framing.is_last or wire.is_cut):
+            self._is_kept = True
+            self._call.route.pool.resting.put(connection)
         else:
-            self._connection.close()
+            connection.close()

@@ -8,14 +8,18 @@ class PlainLineEnds:
 
     Nothing is held back: a CR ends its line at once, and an LF right behind it is dropped.
 
+    Args:
+        at_start: Whether nothing of the stream has gone by.
+
     Attributes:
         takes_care: Whether the next chunk has to be made plain, also where it holds no CR.
     """
 
-    def __init__(self) -> None:
-        self._head: bytes | None = b""  # the first bytes, until it is clear whether they are a BOM
+    def __init__(self, *, at_start: bool = True) -> None:
+        # The first bytes, until it is clear whether they are a BOM.
+        self._head: bytes | None = b"" if at_start else None
         self._after_cr = False
-        self.takes_care = True
+        self.takes_care = at_start
 
     def plain(self, chunk: bytes) -> bytes:
         """Return the chunk with plain line ends."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,13 +74,18 @@ class SseReader:
         comments: How many comment lines have come; providers keep a connection alive with them.
     """
 
+    comments = 0
+    _is_fresh = True  # the next byte begins an event, and is what it seems to be
+    _has_begun = False
+    _is_broken = False
+
     def __init__(self, *, max_event_bytes: int = 8 * 1024 * 1024) -> None:
-        self.comments = 0
         self._max_event_bytes = max_event_bytes
-        self._is_broken = False
-        self._is_fresh = False  # the next byte begins an event, and is what it seems to be
-        self._line_ends = PlainLineEnds()
         self._begun = bytearray()  # the block that is not complete; never starts with a line end
+
+    @cached_property
+    def _line_ends(self) -> PlainLineEnds:
+        return PlainLineEnds(at_start=not self._has_begun)
 
     @cached_property
     def _client(self) -> "_Client":
@@ -90,7 +95,7 @@ class SseReader:
     def _strays(self) -> "_Strays":
         return _Strays()
 
-    def feed(self, chunk: bytes) -> list[Event]:
+    def feed(self, chunk: bytes) -> Sequence[Event]:
         """Return the events that `chunk` completes.
 
         Raises:
@@ -98,13 +103,19 @@ class SseReader:
         """
         if (  # words come one by one; no expression is matched, as that takes memory anew each time
             self._is_fresh
-            and b"\r" not in chunk
             and chunk.startswith(b"data:")
-            and chunk.find(b"\n") == len(chunk) - 2
-            and chunk.endswith(b"\n")
+            and chunk.endswith(b"\n\n")
+            and b"\r" not in chunk
             and len(chunk) <= self._max_event_bytes
         ):
-            return [chunk[6:-2] if chunk[5:6] == b" " else chunk[5:-2]]
+            has_space = chunk.startswith(b" ", 5)
+            events = chunk[6:-2].split(b"\n\ndata: ") if has_space else [chunk[5:-2]]
+            if chunk.count(b"\n") == 2 * len(events):  # so none has a further line
+                self._has_begun = True
+                return events
+        return self._fed(chunk)
+
+    def _fed(self, chunk: bytes) -> list[Event]:
         if self._is_broken:
             raise self._too_large()
         self._is_fresh = False

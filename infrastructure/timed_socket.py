@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import sys
+from functools import partial
 from time import monotonic
 
 STALLED = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -52,6 +53,8 @@ class TimedSocket:
         self.recv = sock.read if isinstance(sock, ssl.SSLSocket) else sock.recv
         self.recv_into = sock.recv_into
         self._send = sock.send
+        # Not a TLS socket's own: that one cannot look without taking.
+        self._peek = partial(socket.socket.recv, self.plain, 1, _PEEK)
         # TLS inside of TLS loses what it was to send if a signal breaks it off.
         self._system_keeps_time = system_keeps_time and self.plain is sock
         self._each_s = _UNKNOWN_S
@@ -112,8 +115,7 @@ class TimedSocket:
             if self._each_s == _UNKNOWN_S or not self._system_keeps_time:
                 self._each_s = _UNKNOWN_S
                 self.plain.settimeout(0.0)
-            # Not a TLS socket's own: that one cannot look without taking.
-            socket.socket.recv(self.plain, 1, _PEEK)
+            self._peek()
         except BlockingIOError:
             return True
         except OSError:

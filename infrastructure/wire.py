@@ -8,12 +8,27 @@ from queue import Empty, SimpleQueue
 from threading import RLock
 from typing import Any
 
+from turnkeeper.domain.frozen import frozen
 from turnkeeper.infrastructure.name_lookup import Found, NameLookup
 from turnkeeper.infrastructure.timed_socket import possible
 
 _Options = list[tuple[int, int, int | bytes]]
-_HERE = NameLookup()
 _NOTHING: Found = ()  # what wakes who waits for a name
+
+
+@frozen
+class WireTerms:
+    """What all requests of a client have in common.
+
+    Attributes:
+        connect_timeout_s: The longest wait for a connection with its TLS.
+        idle_limit_s: After how long a rest a connection is not used again.
+        names: How names are looked up.
+    """
+
+    connect_timeout_s: float
+    idle_limit_s: float
+    names: NameLookup = NameLookup()
 
 
 class Wire:
@@ -22,28 +37,24 @@ class Wire:
     Its lock guards the socket that it holds: shutting down excludes closing and letting go, as a
     closed descriptor may belong to somebody else a moment later.
 
+    Args:
+        terms: Those of its client.
+        read_timeout_s: The longest wait for a next byte.
+
     Attributes:
         is_cut: The request was cancelled; whatever fails from now on fails for that.
         is_connected: The connection stands, TLS and all.
     """
 
-    def __init__(
-        self,
-        *,
-        connect_timeout_s: float,
-        read_timeout_s: float,
-        idle_limit_s: float,
-        names: NameLookup = _HERE,
-    ) -> None:
-        self.connect_timeout_s = connect_timeout_s
+    is_connected = False
+    _socket: socket.socket | None = None
+    _answers: SimpleQueue[Found | Exception] | None = None
+
+    def __init__(self, terms: WireTerms, read_timeout_s: float) -> None:
+        self.terms = terms
         self.read_timeout_s = read_timeout_s
-        self.idle_limit_s = idle_limit_s
         self.is_cut = False
-        self.is_connected = False
         self.lock = RLock()  # one that a signal handler may take again
-        self._names = names
-        self._socket: socket.socket | None = None
-        self._answers: SimpleQueue[Found | Exception] | None = None
 
     def cut(self) -> None:
         """End a look-up and whatever call on the socket blocks, and let none begin."""
@@ -70,7 +81,8 @@ class Wire:
         """
         # In this order, so that a cut at any time either finds the socket or is seen here.
         self._socket = sock
-        self.check()
+        if self.is_cut:
+            self.check()
 
     def connected(self, sock: socket.socket) -> None:
         """Hold the socket and go over from connecting to waiting for the reply."""
@@ -90,7 +102,7 @@ class Wire:
         Raises:
             OSError: The name is not found, or no address answers in time.
         """
-        until_s = time.monotonic() + possible(self.connect_timeout_s)
+        until_s = time.monotonic() + possible(self.terms.connect_timeout_s)
         found = self._addresses(host.strip("[]"), port, until_s)
         error = OSError("the name has no address")
         for number, (family, kind, protocol, _, address) in enumerate(found):
@@ -109,7 +121,7 @@ class Wire:
     def _addresses(self, host: str, port: int, until_s: float) -> Found:
         answers = self._answers = SimpleQueue()
         self.check()  # only now, as in `hold`
-        self._names.ask(host, port, answers.put)
+        self.terms.names.ask(host, port, answers.put)
         try:
             answer = answers.get(timeout=max(0.0, until_s - time.monotonic()))
         except Empty:

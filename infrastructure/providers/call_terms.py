@@ -38,10 +38,10 @@ class CallTerms:
         Raises:
             HttpError: The deadline has passed.
         """
-        left_s = self.deadline.remaining_s(now_s)
+        left_s = self.deadline.at_s - now_s
         if left_s <= 0:
             raise HttpError(HttpErrorKind.READ_TIMEOUT, "no time was left to ask")
-        return min(left_s, LONGEST_READ_S)
+        return left_s if left_s < LONGEST_READ_S else LONGEST_READ_S
 
     def failure_of(self, error: HttpError) -> Failure:
         """The failure that an error of the network is.

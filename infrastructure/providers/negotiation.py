@@ -49,13 +49,13 @@ class Negotiation(Generic[R]):
         """
         known = self._refused.of(at, request.model)
         learned: list[Refusal] = []
-        for drops_left in range(MOST_DROPS, -1, -1):
-            asked = request.without(known)
+        while True:
+            asked = request.without(known) if known else request
             events = ask(asked)
             try:
                 first = next(events)
-                refusal = self._refusal(first, asked)
-                if refusal is None or not drops_left:
+                refusal = self._refusal(first, asked) if type(first) is StreamFailed else None
+                if refusal is None or len(learned) == MOST_DROPS:
                     if learned:
                         self._learn(first, at, asked.model, learned)
                     yield first
@@ -72,7 +72,7 @@ class Negotiation(Generic[R]):
             for refusal in learned:
                 self._refused.learn(at, model, refusal)
 
-    def _refusal(self, first: StreamEvent, asked: R) -> Refusal | None:
-        if not isinstance(first, StreamFailed) or first.failure.kind is not FailureKind.BAD_REQUEST:
+    def _refusal(self, first: StreamFailed, asked: R) -> Refusal | None:
+        if first.failure.kind is not FailureKind.BAD_REQUEST:
             return None
         return self._refusal_of(asked, first.failure)

@@ -1,5 +1,6 @@
 """An answer, read chunk by chunk in the shape of OpenAI's chat completions."""
 
+from collections.abc import Callable
 from typing import Any
 
 from turnkeeper.domain.error_report import ErrorReport, read_error
@@ -27,13 +28,17 @@ from turnkeeper.infrastructure.providers.openai_usage import usage_of
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
 _new_serving_provider = maker(ServingProvider)
-_new_finished = maker(Finished)
 
 _NOBODY = ServingProvider()
+_STOPPED = Finished(reason=FinishReason.STOP, raw=("stop",))
+_BESIDES = frozenset({"usage", "error", "provider"})  # what a plain chunk does not need
 
 
 class OpenAIAnswer:
     """One answer. Chunks go in, events are taken out, and `end` says how it ended.
+
+    Args:
+        speaker: Says who answers; asked once an error has to be understood.
 
     Attributes:
         is_finished: Whether a reason for the end has come; a trailer may follow.
@@ -41,22 +46,23 @@ class OpenAIAnswer:
         failure: What it failed with, or None so far; it is over then.
     """
 
-    def __init__(self, speaker: Speaker) -> None:
+    failure: Failure | None = None
+    _refusal = ""
+    _words: tuple[str, ...] = ()
+    _calls: ToolCalls | None = None
+    _details: ReasoningDetails | None = None
+    _usage: Usage | None = None
+    _serving = _NOBODY
+    _model: object = None  # as the last chunk named it
+
+    def __init__(self, speaker: Callable[[], Speaker]) -> None:
         self.is_finished = False
         self.is_over = False
-        self.failure: Failure | None = None
         self._speaker = speaker
         self._events: list[StreamEvent] = []
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._has_text = False
-        self._refusal = ""
-        self._words: list[str] = []
-        self._calls: ToolCalls | None = None
-        self._details: ReasoningDetails | None = None
-        self._usage: Usage | None = None
-        self._serving = _NOBODY
-        self._model: object = None  # as the last chunk named it
 
     def read(self, chunk: dict[str, Any], event: str = "message") -> None:
         """Take in one chunk, or a whole answer."""
@@ -76,27 +82,28 @@ class OpenAIAnswer:
 
         Most are, and are to cost little; `read` understands them as well.
         """
-        usage = chunk.get("usage")
-        if usage or chunk.get("error"):
+        is_bare = _BESIDES.isdisjoint(chunk)
+        if not is_bare and (chunk.get("usage") or chunk.get("error")):
             return False
         is_known = chunk.get("model") == self._model
         if not is_known:
             self._read_serving(chunk)
         try:
             (choice,) = chunk["choices"]
-            delta = choice["delta"]
-            text, reason = delta.get("content"), choice.get("finish_reason")
+            delta, reason = choice["delta"], choice.get("finish_reason")
+            text = delta.get("content")
             is_text = type(text) is str
-            if len(delta) > is_text + ("role" in delta) or choice.get("index"):
+            if len(delta) > is_text and len(delta) > is_text + ("role" in delta):
                 return False
-            if not is_text and "message" in choice:
+            if choice.get("index") or not (is_text or "message" not in choice):
                 return False
         except (KeyError, TypeError, ValueError, AttributeError):
             return False
-        # Within the text, what chunks repeat besides is not looked at.
-        goes_on = is_known and is_text and not reason and (self._has_text or self._texts)
-        if not goes_on and (usage is not None or "provider" in chunk):
-            return False
+        if not is_bare:
+            # Within the text, what chunks repeat besides is not looked at.
+            goes_on = is_known and is_text and not reason and (self._has_text or self._texts)
+            if not goes_on and (chunk.get("usage") is not None or "provider" in chunk):
+                return False
         if text:
             self._texts.append(text)
         if reason:
@@ -106,21 +113,23 @@ class OpenAIAnswer:
     def fail(self, kind: FailureKind, rule: str, message: str) -> None:
         """Let it fail for what is none of the provider's own errors; the first failure counts."""
         self.is_over = True
+        speaker = self._speaker()
         self.failure = self.failure or Failure(
             kind=kind,
             message=message,
-            provider=self._speaker.provider,
-            status=self._speaker.status,
+            provider=speaker.provider,
+            status=speaker.status,
             rule=rule,
             in_band=True,
         )
 
     def read_error(self, body: object, event: str = "message") -> None:
         """Take in an error that came in the place of a chunk, or within one."""
+        speaker = self._speaker()
         report = read_error(
             body,
-            provider=self._speaker.provider,
-            status=self._speaker.status,
+            provider=speaker.provider,
+            status=speaker.status,
             in_band=True,
             event=event,
         )
@@ -142,28 +151,22 @@ class OpenAIAnswer:
         Args:
             broken: How the connection broke; None if it did not.
         """
-        if self.failure is None and not (self.is_over or self.is_finished):
-            self.failure = broken
-            self.fail(FailureKind.NETWORK, "cut", "the answer broke off before its end")
-        if self.failure is None and (words := failing(self._words)):
-            self._fail_with(self._report_of(words))
-        finished = None if self.failure else self._finished()
-        if finished and finished.reason is FinishReason.TOOL_CALLS:
-            self._fill_calls()
+        is_plain = self._words == _STOPPED.raw and self._calls is None and not self._refusal
+        last = _STOPPED if is_plain and self.failure is None else self._last(broken)
         events = self.taken()
         if self._usage is not None:
             events.append(self._usage)
-        if self.failure:
-            events.append(StreamFailed(failure=self.failure))
-        elif finished:
-            events.append(finished)
+        events.append(last)
         return events
 
     def _read_serving(self, chunk: dict[str, Any]) -> None:
-        before, self._model = self._serving, chunk.get("model")
-        if not self._model:
+        self._model = named = chunk.get("model")
+        if not named:
             return
-        model, provider = _name(self._model), _name(chunk.get("provider")) or before.provider
+        before = self._serving
+        model, provider = named if isinstance(named, str) else None, before.provider
+        if "provider" in chunk:
+            provider = _name(chunk["provider"]) or provider
         if model != before.model or provider != before.provider:
             self._serving = _new_serving_provider(provider=provider, model=model)
             self._add(self._serving)
@@ -223,7 +226,7 @@ class OpenAIAnswer:
 
     def _end_with(self, word: str) -> None:
         self.is_finished = True
-        self._words.append(word)
+        self._words += (word,)
 
     def _add_thoughts(self, thoughts: str) -> None:
         if self._texts:
@@ -231,7 +234,8 @@ class OpenAIAnswer:
         self._thoughts.append(thoughts)
 
     def _add(self, event: StreamEvent) -> None:
-        self._flush()
+        if self._texts or self._thoughts:
+            self._flush()
         self._events.append(event)
 
     def _flush(self) -> None:
@@ -246,30 +250,39 @@ class OpenAIAnswer:
 
     def _fail_with(self, report: ErrorReport) -> None:
         self.is_over = True
-        failure = recognise(report, now=self._speaker.now, secrets=self._speaker.secrets)
+        speaker = self._speaker()
+        failure = recognise(report, now=speaker.now, secrets=speaker.secrets)
         self.failure = self.failure or failure
 
     def _report_of(self, words: list[str]) -> ErrorReport:
+        speaker = self._speaker()
         return ErrorReport(
-            provider=self._speaker.provider,
-            status=self._speaker.status,
+            provider=speaker.provider,
+            status=speaker.status,
             code=words[0],
             words=tuple(words[1:]),
             message=f"the answer ended with {' and '.join(words)}",
             in_band=True,
         )
 
+    def _last(self, broken: Failure | None) -> Finished | StreamFailed:
+        """How it ended, once whatever only its end tells is among the events."""
+        if self.failure is None:
+            if not (self.is_over or self.is_finished):
+                self.failure = broken
+                self.fail(FailureKind.NETWORK, "cut", "the answer broke off before its end")
+            elif words := failing(self._words):
+                self._fail_with(self._report_of(words))
+        return StreamFailed(failure=self.failure) if self.failure else self._finished()
+
     def _finished(self) -> Finished:
         refusal = self._refusal or None
         reason = reason_of(self._words, has_calls=bool(self._calls))
         if refusal and not (self._has_text or self._texts or self._calls):
             reason = FinishReason.CONTENT_FILTER
-        return _new_finished(
-            reason=reason,
-            raw=tuple(self._words),
-            refusal=refusal,
-            confirmed=self.is_finished,
-        )
+        if reason is FinishReason.TOOL_CALLS:
+            self._fill_calls()
+        return Finished(reason=reason, raw=self._words, refusal=refusal, confirmed=self.is_finished)
 
 
 def _is_error(chunk: dict[str, Any]) -> bool:

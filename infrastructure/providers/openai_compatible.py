@@ -1,6 +1,7 @@
 """Providers that speak OpenAI's chat completions, and endpoints that people name themselves."""
 
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 
 from turnkeeper.application.ports.chat_provider import ChatCall, ChatProvider
 from turnkeeper.application.ports.clock import Clock
@@ -8,7 +9,6 @@ from turnkeeper.application.ports.runner import Stop
 from turnkeeper.domain.deadline import Deadline
 from turnkeeper.domain.failure import Failure
 from turnkeeper.domain.frozen import frozen, maker
-from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.secret import Secret
 from turnkeeper.domain.stream import StreamEvent, StreamFailed
 from turnkeeper.infrastructure.http import (
@@ -27,14 +27,13 @@ from turnkeeper.infrastructure.providers.provider_errors import reply_failure
 from turnkeeper.infrastructure.providers.refused_parameters import Refusal, refusal_in
 from turnkeeper.infrastructure.providers.speaker import Speaker
 
-_new_speaker = maker(Speaker)
 _new_call_terms = maker(CallTerms)
 _new_http_request = maker(HttpRequest)
 
 DRAIN_GRACE_S = 0.25
 
 _TRAILER_BYTES = 262_144
-_BASE_HEADERS = (("Content-Type", "application/json"), ("Accept", "text/event-stream"))
+_HEADERS = (("Content-Type", "application/json"), ("Accept", "text/event-stream"))
 
 
 @frozen
@@ -77,7 +76,7 @@ class OpenAICompatibleProvider(ChatProvider):
         self._http = http
         self._clock = clock
         self._dialect = dialect
-        self._attribution = attribution
+        self._attributed = _HEADERS if attribution is None else _attributed_to(attribution)
         self._address_of = address_of
         self._trailer_grace_s = trailer_grace_s
         self._negotiation = Negotiation(_refusal_of)
@@ -88,26 +87,41 @@ class OpenAICompatibleProvider(ChatProvider):
         dialect = dialect_at(call.endpoint) if call.endpoint else self._dialect
         terms = _new_call_terms(speaker=dialect.speaker, key=key, stop=stop, deadline=deadline)
         request = request_of(call, dialect)
-        return self._negotiation.events(
-            request, request.base_url, lambda asked: self._events(asked, terms)
-        )
+        return self._negotiation.events(request, request.url, partial(self._events, terms))
 
     def _events(
-        self, request: OpenAIRequest, terms: CallTerms
+        self, terms: CallTerms, request: OpenAIRequest
     ) -> Generator[StreamEvent, None, None]:
+        answer = None
         try:
             read_timeout_s = terms.read_timeout_s(self._clock.monotonic())
-            with self._http.post_stream(
+            with self._http.open_stream(
+                "POST",
                 self._posted(request, terms),  # not named, so that its body is not kept meanwhile
                 stop=terms.stop,
                 read_timeout_s=read_timeout_s,
             ) as reply:
-                if 200 <= reply.status < 300:
-                    yield from self._answer_in(reply, terms)
-                else:
+                if not 200 <= reply.status < 300:
                     yield StreamFailed(failure=self._refused_with(reply, terms))
+                    return
+                answer = OpenAIReply(partial(self._speaker_of, reply, terms))
+                for piece in reply.chunks():
+                    yield from answer.feed(piece)
+                    if answer.is_over:
+                        break
+                    if answer.is_finished:
+                        # Only a trailer is missing, which some never end.
+                        yield from answer.feed(reply.body(_TRAILER_BYTES, self._trailer_grace_s))
+                        break
+                try:
+                    yield from answer.end()
+                finally:
+                    reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
         except HttpError as error:
-            yield StreamFailed(failure=terms.failure_of(error))
+            failure = terms.failure_of(error)
+            yield from (
+                answer.end(failure) if answer is not None else [StreamFailed(failure=failure)]
+            )
 
     def _posted(self, request: OpenAIRequest, terms: CallTerms) -> HttpRequest:
         """The HTTP request.
@@ -115,29 +129,22 @@ class OpenAICompatibleProvider(ChatProvider):
         Raises:
             HttpError: The endpoint's address is refused.
         """
-        dialect = request.dialect
+        url, dialect, endpoint = request.url, request.dialect, request.endpoint
         return _new_http_request(
-            url=request.url,
-            headers=(*_BASE_HEADERS, *self._attributed(dialect)),
+            url=url,
+            headers=self._attributed if dialect.takes_attribution else _HEADERS,
             secret_headers=_key_headers(dialect, terms.key),
             body=request.payload,
-            address=self._address(request.url, request.endpoint),
+            address=None
+            if endpoint is None or endpoint.trusted
+            else self._checked(url, endpoint.label),
         )
 
-    def _attributed(self, dialect: Dialect) -> tuple[tuple[str, str], ...]:
-        app = self._attribution
-        if app is None or not dialect.takes_attribution:
-            return ()
-        site = (("HTTP-Referer", app.site),) if app.site else ()
-        return (*site, ("X-OpenRouter-Title", app.title))
-
-    def _address(self, url: str, endpoint: Endpoint | None) -> str | None:
-        if endpoint is None or endpoint.trusted:
-            return None
+    def _checked(self, url: str, label: str) -> str:
         if self._address_of is None:
             raise HttpError(
                 HttpErrorKind.BAD_REQUEST_VALUE,
-                f"endpoint {endpoint.label} is not trusted, and no address check is set up",
+                f"endpoint {label} is not trusted, and no address check is set up",
             )
         return self._address_of(url)
 
@@ -151,30 +158,18 @@ class OpenAICompatibleProvider(ChatProvider):
             secrets=terms.secrets,
         )
 
-    def _answer_in(self, reply: HttpStream, terms: CallTerms) -> Iterator[StreamEvent]:
-        speaker = _new_speaker(
+    def _speaker_of(self, reply: HttpStream, terms: CallTerms) -> Speaker:
+        return Speaker(
             provider=terms.speaker,
             status=reply.status,
             now=self._clock.now(),
             secrets=terms.secrets,
         )
-        answer = OpenAIReply(speaker)
-        broken = None
-        try:
-            for chunk in reply.chunks():
-                yield from answer.feed(chunk)
-                if answer.is_over:
-                    break
-                if answer.is_finished:
-                    # Only a trailer is missing, which some never end.
-                    yield from answer.feed(reply.body(_TRAILER_BYTES, self._trailer_grace_s))
-                    break
-        except HttpError as error:
-            broken = terms.failure_of(error)
-        try:
-            yield from answer.end(broken)
-        finally:
-            reply.finish(DRAIN_GRACE_S)  # so that the connection can be used again
+
+
+def _attributed_to(app: Attribution) -> tuple[tuple[str, str], ...]:
+    site = (("HTTP-Referer", app.site),) if app.site else ()
+    return (*_HEADERS, *site, ("X-OpenRouter-Title", app.title))
 
 
 def _key_headers(dialect: Dialect, key: Secret | None) -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,8 @@
 Source: the providers' API references; their answers as recorded.
 """
 
+from collections.abc import Iterable
+
 from turnkeeper.domain.stream import FinishReason
 
 # In the order in which they win: a cut is told by whichever word tells it.
@@ -41,12 +43,12 @@ _FAILURES = frozenset(
 )
 
 
-def failing(words: list[str]) -> list[str]:
+def failing(words: Iterable[str]) -> list[str]:
     """Those of the words that mean no end but a failure."""
     return [word for word in words if word.lower() in _FAILURES]
 
 
-def reason_of(words: list[str], *, has_calls: bool) -> FinishReason:
+def reason_of(words: Iterable[str], *, has_calls: bool) -> FinishReason:
     """The reason that the words give; a word that nobody knows is an ordinary end."""
     known = _REASONS.keys() & map(str.lower, words)
     if not known:  # some end a call with "stop"

@@ -7,8 +7,7 @@ import orjson
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.stream import StreamEvent
 from turnkeeper.infrastructure.providers.openai_chunks import OpenAIAnswer
-from turnkeeper.infrastructure.providers.speaker import Speaker
-from turnkeeper.infrastructure.sse import Event, EventTooLarge, SseEvent, SseReader, in_words
+from turnkeeper.infrastructure.sse import EventTooLarge, SseEvent, SseReader, in_words
 
 MOST_BODY_BYTES = 16 * 1024 * 1024
 MOST_STREAM_BYTES = 256 * 1024 * 1024
@@ -26,20 +25,19 @@ class OpenAIReply(OpenAIAnswer):
     page of HTML, whatever its content type says; its first bytes tell.
     """
 
-    def __init__(self, speaker: Speaker) -> None:
-        super().__init__(speaker)
-        self._reader: SseReader | None = None
-        self._body: bytearray | None = None
-        self._size = 0
+    _reader: SseReader | None = None
+    _body: bytearray | None = None
+    _size = 0
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
         """Return what the bytes bring."""
-        if self._reader is None and self._body is None:
-            chunk = self._begin(chunk)
+        if self._reader is None:
+            if self._body is None:
+                chunk = self._begin(chunk)
+            if self._body is not None:
+                self._keep(self._body, chunk)
         if self._reader is not None:
             self._read_events(self._reader, chunk)
-        elif self._body is not None:
-            self._keep(self._body, chunk)
         return self.taken()
 
     def end(self, broken: Failure | None = None) -> list[StreamEvent]:
@@ -65,34 +63,33 @@ class OpenAIReply(OpenAIAnswer):
         if len(body) > MOST_BODY_BYTES:
             self._fail_as_too_large()
 
-    def _read_events(self, reader: SseReader, chunk: bytes) -> None:
-        self._size += len(chunk)
+    def _read_events(self, reader: SseReader, piece: bytes) -> None:
+        self._size += len(piece)
         try:
-            events = reader.feed(chunk)
+            events = reader.feed(piece)
         except EventTooLarge:
             self._fail_as_too_large()
             return
         for event in events:
-            self._read_event(event)
+            if event == _DONE:
+                self.is_over = True
+                return
+            chunk = None
+            if isinstance(event, bytes):
+                try:
+                    chunk = orjson.loads(event)
+                except ValueError:
+                    chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
+            if not isinstance(chunk, dict):
+                self._read_words(in_words(event))
+            elif self.takes(chunk):
+                continue
+            else:
+                self.read(chunk)
             if self.is_over:
                 return
         if self._size > MOST_STREAM_BYTES:
             self._fail_as_too_large()
-
-    def _read_event(self, event: Event) -> None:
-        if isinstance(event, bytes):
-            if event == _DONE:
-                self.is_over = True
-                return
-            try:
-                chunk = orjson.loads(event)
-            except ValueError:
-                chunk = None  # it may still be JSON in text, where broken UTF-8 is replaced
-            if isinstance(chunk, dict):
-                if not self.takes(chunk):
-                    self.read(chunk)
-                return
-        self._read_words(in_words(event))
 
     def _read_words(self, event: SseEvent) -> None:
         data = event.data.strip()

@@ -1,6 +1,7 @@
 """A call as a request for OpenAI's chat completions."""
 
 from dataclasses import field
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -17,10 +18,14 @@ from turnkeeper.infrastructure.providers.sound_json import sound_json
 
 PATH = "/chat/completions"
 
+_MOST_ADDRESSES = 1_024  # that are remembered
 _FIXED = frozenset({"model", "messages", "stream", "tools"})
 _NUMBERS = ("temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty")
-_NO_NUMBERS = (None,) * len(_NUMBERS)
 _numbers_of = attrgetter(*_NUMBERS)
+_set_in = attrgetter(*_NUMBERS, "stop", "logit_bias")
+_NOTHING_SET = ((None,) * len(_NUMBERS)) + ((), ())
+_NO_EFFORT = frozenset({None, "", "auto"})
+_WITH_USAGE = {"include_usage": True}
 _OUTPUT_NAMES = frozenset({MAX_TOKENS, MAX_COMPLETION_TOKENS, "max_output_tokens"})
 
 
@@ -31,21 +36,16 @@ class OpenAIRequest:
     Attributes:
         dialect: In which it is written.
         endpoint: The custom endpoint, or None for the provider's own address.
-        base_url: Up to and with the version.
+        url: The address to post to.
         model: The name in the request.
         body: Its fields.
     """
 
     dialect: Dialect
     endpoint: Endpoint | None
-    base_url: str
+    url: str
     model: str
     body: dict[str, Any] = field(repr=False)
-
-    @property
-    def url(self) -> str:
-        """The address to post to."""
-        return self.base_url if self.base_url.endswith(PATH) else f"{self.base_url}{PATH}"
 
     @property
     def payload(self) -> bytes:
@@ -74,7 +74,8 @@ _new_openai_request = maker(OpenAIRequest)
 
 def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
     """The request for a call, refused by nobody yet."""
-    endpoint = call.endpoint
+    endpoint, sampling = call.endpoint, call.sampling
+    goes_on = bool(call.prefill) and call.model.capabilities.prefix_completion
     model = (endpoint.model_name or endpoint.label) if endpoint else call.model.name
     fields: dict[str, Any] = {
         "model": model,
@@ -82,35 +83,36 @@ def request_of(call: ChatCall, dialect: Dialect) -> OpenAIRequest:
         "stream": True,
     }
     if dialect.asks_for_usage:
-        fields["stream_options"] = {"include_usage": True}
+        fields["stream_options"] = _WITH_USAGE
     if call.conversation.tools:
         fields["tools"] = [_tool(tool) for tool in call.conversation.tools]
-    fields |= _sampling(call.sampling, dialect)
-    fields |= _output(call, dialect)
-    fields |= _effort(call, dialect)
+    if _set_in(sampling) != _NOTHING_SET:
+        fields |= _sampling(sampling, dialect)
+    if call.max_output_tokens is not None and _OUTPUT_NAMES.isdisjoint(sampling.disabled):
+        fields[dialect.output_field] = call.max_output_tokens
+    if sampling.reasoning_effort not in _NO_EFFORT:
+        fields |= _effort(call, dialect)
     if endpoint and endpoint.num_ctx and dialect.takes_context_size:
         fields["options"] = {"num_ctx": endpoint.num_ctx}
-    if _goes_on(call):
+    if goes_on:
         fields |= dict(dialect.prefix_flags)
     return _new_openai_request(
         dialect=dialect,
         endpoint=endpoint,
-        base_url=_base_url(call, dialect),
+        url=_url_under(endpoint.base_url if endpoint else _base_url(dialect, goes_on=goes_on)),
         model=model,
         body=fields,
     )
 
 
-def _goes_on(call: ChatCall) -> bool:
-    return bool(call.prefill) and call.model.capabilities.prefix_completion
+def _base_url(dialect: Dialect, *, goes_on: bool) -> str:
+    return (goes_on and dialect.prefix_base_url) or dialect.base_url
 
 
-def _base_url(call: ChatCall, dialect: Dialect) -> str:
-    if call.endpoint:
-        return call.endpoint.base_url.rstrip("/")
-    if _goes_on(call) and dialect.prefix_base_url:
-        return dialect.prefix_base_url
-    return dialect.base_url
+@lru_cache(_MOST_ADDRESSES)
+def _url_under(base_url: str) -> str:
+    base_url = base_url.rstrip("/")
+    return base_url if base_url.endswith(PATH) else f"{base_url}{PATH}"
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
@@ -132,10 +134,8 @@ def _sampling(sampling: Sampling, dialect: Dialect) -> dict[str, Any]:
 
 def _set(sampling: Sampling, dialect: Dialect) -> list[tuple[str, Any]]:
     named: list[tuple[str, Any]] = []
-    numbers = _numbers_of(sampling)
-    if numbers != _NO_NUMBERS:
-        pairs = zip(_NUMBERS, numbers, strict=True)
-        named.extend((name, number) for name, number in pairs if number is not None)
+    pairs = zip(_NUMBERS, _numbers_of(sampling), strict=True)
+    named.extend((name, number) for name, number in pairs if number is not None)
     if sampling.stop:
         named.append(("stop", list(sampling.stop[: dialect.most_stops])))
     if sampling.logit_bias:
@@ -143,16 +143,10 @@ def _set(sampling: Sampling, dialect: Dialect) -> list[tuple[str, Any]]:
     return named
 
 
-def _output(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
-    if call.max_output_tokens is None or _OUTPUT_NAMES & call.sampling.disabled:
-        return {}
-    return {dialect.output_field: call.max_output_tokens}
-
-
 def _effort(call: ChatCall, dialect: Dialect) -> dict[str, Any]:
     effort = call.sampling.reasoning_effort
     name = dialect.effort_field
-    if effort in (None, "", "auto") or not name or "reasoning_effort" in call.sampling.disabled:
+    if effort is None or not name or "reasoning_effort" in call.sampling.disabled:
         return {}
     if effort == "none" and not call.model.capabilities.reasoning:
         return {}

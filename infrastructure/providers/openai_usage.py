@@ -1,6 +1,6 @@
 """Token counts as OpenAI and those who follow it report them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnkeeper.domain.frozen import maker
@@ -13,20 +13,24 @@ _MOST = 2**53
 
 def usage_of(raw: Mapping[str, Any]) -> Usage:
     """The counts of one report."""
-    prompt = raw.get("prompt_tokens_details")
-    cached = _count(prompt.get("cached_tokens")) if isinstance(prompt, dict) else None
-    completion = raw.get("completion_tokens_details")
-    reasoning = completion.get("reasoning_tokens") if isinstance(completion, dict) else None
+    prompt, completion = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
+    input_tokens, output_tokens, total_tokens, reasoning, cached = _counts(
+        raw.get("prompt_tokens"),
+        raw.get("completion_tokens"),
+        raw.get("total_tokens"),
+        completion.get("reasoning_tokens") if isinstance(completion, dict) else None,
+        prompt.get("cached_tokens") if isinstance(prompt, dict) else None,
+    )
     cost = raw.get("cost")
     usage = _new_usage(
-        input_tokens=_count(raw.get("prompt_tokens")),
-        output_tokens=_count(raw.get("completion_tokens")),
-        total_tokens=_count(raw.get("total_tokens")),
-        reasoning_tokens=_count(reasoning),
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        total_tokens=total_tokens,
+        reasoning_tokens=reasoning,
         cached_tokens=_count(raw.get("prompt_cache_hit_tokens")) if cached is None else cached,
         cost_usd=None if cost is None else _cost(cost),
     )
-    return _with_reasoning(usage) if usage.reasoning_tokens else usage
+    return _with_reasoning(usage) if reasoning else usage
 
 
 def _with_reasoning(usage: Usage) -> Usage:
@@ -42,6 +46,13 @@ def _with_reasoning(usage: Usage) -> Usage:
         cached_tokens=usage.cached_tokens,
         cost_usd=usage.cost_usd,
     )
+
+
+def _counts(*values: Any) -> Sequence[int | None]:
+    """The values, with None for each that is no count; mostly all are."""
+    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) < _MOST:
+        return values
+    return [_count(value) for value in values]
 
 
 def _count(value: object) -> int | None:

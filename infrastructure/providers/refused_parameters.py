@@ -15,6 +15,7 @@ MOST_REFUSALS = 32
 
 Refusal = tuple[str, str | None]  # a parameter's name, and the refused value as JSON; None is any
 
+_NONE: frozenset[Refusal] = frozenset()
 _NAME = lazily(r"[a-z_]+")
 _IS_UNKNOWN = lazily(
     r"unsupported[_ ](parameter|argument|field)|unrecognized|unknown|unexpected|extra|forbidden"
@@ -30,20 +31,20 @@ class RefusedParameters:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()  # guards the one below
+        self._lock = Lock()  # for those who change the one below
         self._refusals: OrderedDict[tuple[str, str], frozenset[Refusal]] = OrderedDict()
 
     def of(self, base_url: str, model: str) -> frozenset[Refusal]:
         """What is known to be refused there."""
-        with self._lock:
-            return self._refusals.get((base_url, model), frozenset())
+        return self._refusals.get((base_url, model), _NONE)
 
     def learn(self, base_url: str, model: str, refusal: Refusal) -> None:
         """Note a refusal."""
         place = (base_url, model)
         with self._lock:
-            known = self._refusals.pop(place, frozenset())
+            known = self._refusals.get(place, _NONE)
             self._refusals[place] = known | {refusal} if len(known) < MOST_REFUSALS else known
+            self._refusals.move_to_end(place)
             if len(self._refusals) > MOST_MODELS:
                 self._refusals.popitem(last=False)
 

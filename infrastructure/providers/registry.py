@@ -1,6 +1,7 @@
 """The providers by their names."""
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from threading import Lock
 
@@ -19,6 +20,7 @@ ENTRY_POINTS = "turnkeeper.providers"
 
 _CUSTOM = "custom"
 _OF_OWNERS = f"{_CUSTOM}:"
+_MOST_NAMES = 1_024  # whose plain form is remembered
 
 
 class ProviderRegistry:
@@ -132,6 +134,7 @@ def register_installed(
         registry.register(entry.name, provider)
 
 
+@lru_cache(_MOST_NAMES)
 def _plain(name: str) -> str:
     plain = name.strip().lower()
     return _CUSTOM if plain.startswith(_OF_OWNERS) else plain

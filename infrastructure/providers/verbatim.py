@@ -24,7 +24,8 @@ class VerbatimTools(ChatProvider):
     def stream(
         self, call: ChatCall, *, key: Secret | None, stop: Stop, deadline: Deadline
     ) -> Iterator[StreamEvent]:
-        if not _writes_calls(call):
+        can = call.model.capabilities
+        if not (can.verbatim_tool_calling and can.tools and call.endpoint):
             return self._provider.stream(call, key=key, stop=stop, deadline=deadline)
         # Imported here since few models do.
         from turnkeeper.domain.verbatim_history import callable_names, in_words
@@ -34,8 +35,3 @@ class VerbatimTools(ChatProvider):
         asked = replace(call, conversation=in_words(call.conversation))
         events = self._provider.stream(asked, key=key, stop=stop, deadline=deadline)
         return VerbatimAnswer(names).read(events) if names else events
-
-
-def _writes_calls(call: ChatCall) -> bool:
-    can = call.model.capabilities
-    return call.endpoint is not None and can.tools and can.verbatim_tool_calling

@@ -36,7 +36,7 @@ def native(answer: Callable[[Speaker], NativeAnswer]) -> Reply:
 
 
 REPLIES: dict[str, Callable[[], Reply]] = {
-    "openai": partial(OpenAIReply, SPEAKER),
+    "openai": partial(OpenAIReply, lambda: SPEAKER),
     "anthropic": partial(native, AnthropicAnswer),
     "gemini": partial(native, GeminiAnswer),
     "novelai": partial(native, partial(NovelAiAnswer, expected=EXPECTED)),

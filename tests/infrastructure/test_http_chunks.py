@@ -1,3 +1,5 @@
+from http.client import HTTPException
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,33 @@ def test_a_body_comes_out_whole_however_it_was_cut(
 
     assert b"".join(pieces) == b"".join(body)
     assert all(pieces)
+
+
+@given(st.lists(st.sampled_from([b"a", b"\r\n", b"1\r\n0\r\n\r\n", b"\r\n0"]), max_size=6), CUTS)
+def test_data_may_look_like_the_framing(body: list[bytes], cuts: list[int]) -> None:
+    stream = framed(body, PLAIN, b"0\r\n\r\n")
+
+    assert b"".join(chunked_pieces(received(stream, cuts))) == b"".join(body)
+
+
+def test_what_stands_behind_the_last_chunk_is_no_data() -> None:
+    stream = framed([b"hello"], PLAIN, b"0\r\n\r\n")
+
+    assert list(chunked_pieces(received(stream + stream, []))) == [b"hello"]
+
+
+def test_line_ends_may_be_of_either_kind_in_one_body() -> None:
+    stream = b"1\na\n" + framed([b"hello"], PLAIN, b"0\r\n\r\n")
+
+    assert b"".join(chunked_pieces(received(stream, []))) == b"ahello"
+
+
+@pytest.mark.parametrize("size", [b"0x5", b"+5", b"5_0", b"-5", b"", b"0" * 16 + b"5"])
+def test_a_size_is_of_at_most_sixteen_digits(size: bytes) -> None:
+    stream = size + b"\r\nhello\r\n0\r\n\r\n"
+
+    with pytest.raises(HTTPException):
+        list(chunked_pieces(received(stream, [])))
 
 
 @given(BODIES, CUTS, st.data())

@@ -25,7 +25,7 @@ from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind,
 from turnkeeper.infrastructure.http_errors import raise_http_error
 from turnkeeper.infrastructure.name_lookup import Found, NameLookup
 from turnkeeper.infrastructure.threads import ThreadRunner, ThreadStop
-from turnkeeper.infrastructure.wire import Wire
+from turnkeeper.infrastructure.wire import Wire, WireTerms
 
 CANARY = "canary-7f3a"
 SECRET = (("Authorization", f"Bearer {CANARY}"),)
@@ -421,7 +421,7 @@ class TestLogs:
 class TestTranslation:
     @pytest.fixture
     def wire(self) -> Wire:
-        return Wire(connect_timeout_s=1.0, read_timeout_s=1.0, idle_limit_s=1.0)
+        return Wire(WireTerms(connect_timeout_s=1.0, idle_limit_s=1.0), 1.0)
 
     def translated(self, wire: Wire, error: Exception, cause: Exception | None = None) -> None:
         try:

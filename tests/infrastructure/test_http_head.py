@@ -54,7 +54,7 @@ class TestWhatItSays:
     def test_one_that_ends_with_its_connection_says_what_it_said(self) -> None:
         head = head_of(OK + b"X: 1\r\n")
 
-        assert (dict(head.headers), head.is_last) == ({"x": "1"}, True)
+        assert (dict(head.headers), head.framing.is_last) == ({"x": "1"}, True)
 
 
 class TestWhereTheBodyEnds:
@@ -72,16 +72,16 @@ class TestWhereTheBodyEnds:
     def test_its_headers_say(self, lines: bytes, framing: tuple[bool, int | None, bool]) -> None:
         head = head_of(OK + lines + b"\r\n")
 
-        assert (head.is_chunked, head.length, head.is_last) == framing
+        assert (head.framing.is_chunked, head.framing.length, head.framing.is_last) == framing
 
     @pytest.mark.parametrize(("start", "is_last"), [(b"HTTP/1.0 200 OK\r\n", True), (OK, False)])
     def test_an_old_server_closes(self, start: bytes, is_last: bool) -> None:
-        assert head_of(start + b"Content-Length: 0\r\n\r\n").is_last is is_last
+        assert head_of(start + b"Content-Length: 0\r\n\r\n").framing.is_last is is_last
 
     def test_an_old_server_may_say_that_it_does_not(self) -> None:
         head = head_of(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n")
 
-        assert not head.is_last
+        assert not head.framing.is_last
 
     @pytest.mark.parametrize(
         ("stream", "verb"),
@@ -95,7 +95,11 @@ class TestWhereTheBodyEnds:
     def test_some_replies_have_none(self, stream: bytes, verb: str) -> None:
         head = head_of(stream, verb)
 
-        assert (head.is_chunked, head.length, head.is_last) == (False, 0, False)
+        assert (head.framing.is_chunked, head.framing.length, head.framing.is_last) == (
+            False,
+            0,
+            False,
+        )
 
     @pytest.mark.parametrize("said", [b"-1", b"1, 2", b"x", b"", b"+5", b"1_0"])
     def test_a_length_that_is_no_number_is_refused(self, said: bytes) -> None:

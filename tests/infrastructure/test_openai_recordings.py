@@ -30,6 +30,7 @@ from turnkeeper.infrastructure.providers.dialects import DIALECTS
 from turnkeeper.infrastructure.providers.openai_compatible import OpenAICompatibleProvider
 from turnkeeper.infrastructure.providers.openai_reply import OpenAIReply
 from turnkeeper.infrastructure.providers.provider_errors import parsed
+from turnkeeper.infrastructure.providers.speaker import Speaker
 
 pytestmark = pytest.mark.recording
 
@@ -55,8 +56,12 @@ def provider_of(case: Recording) -> str:
     return DIALECT_NAMES.get(name, name)
 
 
+def reply_of(speaker: Speaker) -> OpenAIReply:
+    return OpenAIReply(lambda: speaker)
+
+
 def events_of(case: Recording, size: Size) -> list[StreamEvent]:
-    return heard(case, size, provider=provider_of(case), reply_of=OpenAIReply)
+    return heard(case, size, provider=provider_of(case), reply_of=reply_of)
 
 
 def reading_of(events: list[StreamEvent]) -> Reading:

@@ -47,7 +47,7 @@ def end(reason: str = "stop", **fields: Any) -> str:
 
 
 def events_of(*parts: str) -> list[StreamEvent]:
-    reply = OpenAIReply(SPEAKER)
+    reply = OpenAIReply(lambda: SPEAKER)
     events: list[StreamEvent] = []
     for part in parts:
         if not reply.is_over:
@@ -274,8 +274,25 @@ def test_the_end_mark_is_known_however_it_is_written(mark: str) -> None:
     )
 
 
+def test_who_speaks_is_asked_for_nothing_but_an_error() -> None:
+    asked: list[Speaker] = []
+
+    def speaker() -> Speaker:
+        asked.append(SPEAKER)
+        return SPEAKER
+
+    reply = OpenAIReply(speaker)
+    reply.feed((text("a") + end() + DONE).encode())
+    assert (reply.end()[-1], asked) == (STOPPED, [])
+
+    reply = OpenAIReply(speaker)
+    reply.feed(event({"error": ERROR}).encode())
+    assert isinstance(reply.end()[-1], StreamFailed)
+    assert asked
+
+
 def test_broken_utf8_in_a_text_is_replaced() -> None:
-    reply = OpenAIReply(SPEAKER)
+    reply = OpenAIReply(lambda: SPEAKER)
     broken = b'data: {"choices":[{"index":0,"delta":{"content":"a\xff"}}]}\n\n'
 
     assert reply.feed(broken + broken) == [TextDelta("a\ufffda\ufffd")]
@@ -333,7 +350,7 @@ def test_a_plain_chunk_means_what_it_means_to_those_who_read_in_full(
         told = [reply.feed(piece) for piece in pieces if not reply.is_over]
         return [*told, reply.end()]
 
-    assert heard(OpenAIReply(SPEAKER)) == heard(ReadInFull(SPEAKER))
+    assert heard(OpenAIReply(lambda: SPEAKER)) == heard(ReadInFull(lambda: SPEAKER))
 
 
 @pytest.mark.parametrize(
@@ -426,7 +443,7 @@ def test_a_whole_answer_is_read_like_a_stream() -> None:
 
 
 def test_a_body_larger_than_allowed_is_a_failure() -> None:
-    reply = OpenAIReply(SPEAKER)
+    reply = OpenAIReply(lambda: SPEAKER)
     size = 0
     while not reply.is_over and size < 2 * openai_reply.MOST_BODY_BYTES:
         reply.feed(b"{" + b" " * 1_000_000)
@@ -555,7 +572,7 @@ JSON = st.recursive(
 def test_whatever_comes_the_end_comes_once_and_last(
     chunks: list[object], noise: list[bytes]
 ) -> None:
-    reply = OpenAIReply(SPEAKER)
+    reply = OpenAIReply(lambda: SPEAKER)
     events: list[StreamEvent] = []
     for part in [*(event(data).encode() for data in chunks), *noise]:
         if not reply.is_over:

@@ -26,7 +26,7 @@ from turnkeeper.application.ports.runner import Stop
 from turnkeeper.infrastructure.http import HttpClient, HttpError, HttpErrorKind, HttpRequest
 from turnkeeper.infrastructure.name_lookup import Found, NameLookup
 from turnkeeper.infrastructure.threads import ThreadRunner, ThreadStop
-from turnkeeper.infrastructure.wire import Wire
+from turnkeeper.infrastructure.wire import Wire, WireTerms
 
 LONG_S = 600.0  # longer than the time limit of a test
 
@@ -368,7 +368,7 @@ class TestAStopThatComes:
 class TestWire:
     @pytest.fixture
     def wire(self) -> Wire:
-        return Wire(connect_timeout_s=WAIT_S, read_timeout_s=WAIT_S, idle_limit_s=WAIT_S)
+        return Wire(WireTerms(connect_timeout_s=WAIT_S, idle_limit_s=WAIT_S), WAIT_S)
 
     def test_the_next_address_is_tried_if_one_refuses(self, wire: Wire) -> None:
         # "localhost" may stand for ::1 too, where nobody listens.
@@ -404,7 +404,8 @@ class TestWire:
 
         getaddrinfo = socket.getaddrinfo
         names = NameLookup(resolve=resolve)
-        wire = Watched(connect_timeout_s=60.0, read_timeout_s=1.0, idle_limit_s=1.0, names=names)
+        terms = WireTerms(connect_timeout_s=60.0, idle_limit_s=1.0, names=names)
+        wire = Watched(terms, read_timeout_s=1.0)
         with pytest.raises(TimeoutError):
             wire.open("api.test", 1, [])
 

@@ -2,6 +2,7 @@
 
 * Calls of functions, Python's and C's, which no noise can change: 3 % more are allowed, as
   libraries differ a little between versions.
+* Bytecodes, and in how many places they stand (`benchmarks.bytecodes`): the same.
 * Machine instructions, by cachegrind, where there is a valgrind: the same.
 * CPU time, times the floor's in the same minute. Medians of it move by a tenth from run to run, so
   15 % more are allowed, and a run that has more is repeated once.
@@ -18,10 +19,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+from benchmarks.bytecodes import a_turn
 from benchmarks.instructions import instructions
 from benchmarks.timing import side_by_side
 from benchmarks.ways import CASES, SHORT, ways
 
+NAMES = {
+    "calls": "calls",
+    "bytecodes": "bytecodes",
+    "places": "their places",
+    "instructions": "1,000 instructions",
+}
 BASELINE = Path(__file__).with_name("baseline.json")
 ALLOWED, ALLOWED_TIME = 1.03, 1.15
 ROUNDS, WARM_UP = 5, 3
@@ -87,7 +95,11 @@ def cpu_ratio() -> float:
 def main() -> None:
     """Count, print, compare."""
     known = json.loads(BASELINE.read_text())
-    counts: Counts = {"calls": calls(), "instructions": _instructions() or known["instructions"]}
+    counts: Counts = {
+        "calls": calls(),
+        **_bytecodes(),
+        "instructions": _instructions() or known["instructions"],
+    }
     ratio = round(cpu_ratio(), 2)
     if "--write" in sys.argv:
         known = counts | {"cpu_ratio": ratio}
@@ -106,6 +118,14 @@ def main() -> None:
         raise SystemExit(f"dearer than the baseline allows: {', '.join(dearer)}")
 
 
+def _bytecodes() -> Counts:
+    seen = {case: {who: a_turn(who, case) for who in ("floor", "turnkeeper")} for case in CASES}
+    return {
+        name: {case: {who: pair[which] for who, pair in row.items()} for case, row in seen.items()}
+        for which, name in enumerate(("bytecodes", "places"))
+    }
+
+
 def _instructions() -> dict[str, Row] | None:
     counted = {who: instructions(who) for who in ("floor", "turnkeeper")}
     if None in counted.values():
@@ -115,7 +135,7 @@ def _instructions() -> dict[str, Row] | None:
 
 
 def _rows(now: Counts, known: Counts) -> Iterator[tuple[str, Row, Row]]:
-    for what, words in (("calls", "calls"), ("instructions", "1,000 instructions")):
+    for what, words in NAMES.items():
         for name, row in now[what].items():
             yield f"{words}, {name}", row, known[what][name]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.check import BASELINE, NAMES
 from benchmarks.goals import Results, judged
 from benchmarks.peers.table import SHOWN, printed
 from benchmarks.plot import bars
@@ -21,7 +22,6 @@ PAGE = DOCS / "performance.md"
 PLOTS = DOCS / "plots"
 BEGIN = "<!-- Made by `python -m benchmarks.page` from benchmarks/results: change nothing here. -->"
 END = "<!-- End of what is made. -->"
-BASELINE = Path(__file__).with_name("baseline.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,12 +258,12 @@ def _peers(kept: Mapping[str, Any]) -> Iterator[str]:
 
 def _calls() -> Iterator[str]:
     """The baseline of `make bench-check`."""
-    yield "### Calls and instructions a turn (`make bench-check`)"
+    yield "### What a turn carries out (`make bench-check`)"
     rows = ["| | floor | ours |", "|---|---:|---:|"]
     known = json.loads(BASELINE.read_text())
-    for what, table in (("calls", known["calls"]), ("1,000 instructions", known["instructions"])):
-        for name, row in table.items():
-            rows.append(f"| {what}, {name} | {row['floor']:,} | {row['turnkeeper']:,} |")
+    for what, words in NAMES.items():
+        for name, row in known[what].items():
+            rows.append(f"| {words}, {name} | {row['floor']:,} | {row['turnkeeper']:,} |")
     yield "\n".join(rows)
 
 

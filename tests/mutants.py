@@ -183,8 +183,8 @@ MUTANTS = (
     Mutant(
         name="a key that was tried is lent again",
         file=ROTATION,
-        before="            if key.id not in without\n            and (key.enabled",
-        after="            if (key.enabled",
+        before="        if key.id not in without\n        and (key.enabled",
+        after="        if (key.enabled",
     ),
     Mutant(
         name="a key that is busy is lent first",

@@ -37,11 +37,11 @@ def _ending(prefixes: Iterable[str]) -> str:
 
 
 # Something of which every word that is a secret has some; most texts have none of it.
-_OF_SECRETS = re.compile(
+_OF_SECRETS = lazily(
     rf"{_ending((*_KEY_PREFIXES, *_ACCOUNT_PREFIXES))}|{re.escape(_STARS)}|\.[\w*-]*\.", re.ASCII
 )
 # Something of which every text in ASCII with a labelled secret has some, in lower case.
-_OF_LABELLED = re.compile(
+_OF_LABELLED = lazily(
     r"authorization|api|cookie|token|\?|&|://|/webhooks/|/interactions/"
     r"|bearer[ \t]|basic[ \t]|bot[ \t]"
 )
@@ -76,7 +76,7 @@ _SCHEME = lazily(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
 _WORD = lazily(r"[\w.*-]+", re.ASCII)
-_SPELLED_ALIKE = re.compile(r"[\w.~-]*", re.ASCII)
+_SPELLED_ALIKE = lazily(r"[\w.~-]*", re.ASCII)
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:

@@ -86,11 +86,12 @@ def any_of(*patterns: str) -> re.Pattern[str]:
 
 def _symbols(report: ErrorReport) -> list[tuple[str, str]]:
     """Its codes, types and other symbols: what each is, and how it stands there."""
-    symbols = [("reason", word) for word in report.words]
-    if report.type is not None:
-        symbols.insert(0, ("type", report.type))
+    symbols: list[tuple[str, str]] = []
     if report.code is not None:
-        symbols.insert(0, ("code", report.code))
+        symbols.append(("code", report.code))
+    if report.type is not None:
+        symbols.append(("type", report.type))
+    symbols += [("reason", word) for word in report.words]
     return symbols
 
 

@@ -13,9 +13,14 @@ MOST_WORDS = 32
 RETRY_DELAY = "retry_delay"
 
 _NO_TYPE = "error"  # Anthropic's envelope, and Mistral's, call every error by this type
+_WORDLY = (str, int, float)
 _TEXTS = ("message", "msg", "detail", "error_description")
 _NUMBERS = ("status_code", "statusCode", "n_ctx", "n_prompt_tokens")
 _HINTS = ("retry_after", "retryDelay", "retry_after_seconds")
+_FURTHER = frozenset(
+    {"availability", "detail", "details", "innererror", "metadata", "reason", *_NUMBERS, *_HINTS}
+)
+"""The fields in which more is looked for than in those that nearly every error has."""
 
 
 @frozen
@@ -78,6 +83,7 @@ def read_error(
     error = _error_of(body)
     metadata = _mapping(error.get("metadata"))
     code = _word(error.get("code"))
+    says_more = not _FURTHER.isdisjoint(error)
     return ErrorReport(
         provider=provider,
         status=status,
@@ -85,10 +91,10 @@ def read_error(
         type=_type_of(error),
         message=_message_of(error)[:LONGEST_TEXT],
         upstream=_text(metadata.get("raw"))[:LONGEST_TEXT],
-        words=tuple(_words_of(error, metadata))[:MOST_WORDS],
+        words=tuple(_words_of(error, metadata))[:MOST_WORDS] if says_more else (),
         parameter=_parameter_of(error),
         headers=tuple((name.lower(), value) for name, value in headers),
-        details=tuple(_details_of(error, metadata)),
+        details=tuple(_details_of(error, metadata)) if says_more else (),
         in_band=in_band,
         event=event,
     )
@@ -193,11 +199,15 @@ def _details_of(error: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterat
 
 
 def _parameter_of(error: Mapping[str, Any]) -> str | None:
+    if named := _word(error.get("param")):
+        return named
     message = error.get("message")
+    if isinstance(message, str) and "detail" not in error:
+        return None
     listed = [*_entries(error.get("detail")), *_entries(_mapping(message).get("detail"))]
     places = (entry.get("loc") for entry in listed)
     last = next((place[-1] for place in places if isinstance(place, list) and place), None)
-    return _word(error.get("param")) or _word(last)
+    return _word(last)
 
 
 def _entries(value: object) -> list[Mapping[str, Any]]:
@@ -212,7 +222,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _word(value: object) -> str | None:
     """A short text or a number as text; None for all else."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if value is None or isinstance(value, bool) or not isinstance(value, _WORDLY):
         return None
     return str(value).strip()[:LONGEST_WORD] or None
 

@@ -8,6 +8,8 @@ from turnkeeper.domain.frozen import frozen
 class FailureKind(Enum):
     """What went wrong, in the terms that decide what is done about it."""
 
+    __hash__ = object.__hash__  # they are compared as objects, and looked up for each failure
+
     RATE_LIMIT = "rate_limit"
     AUTH = "auth"
     PERMISSION = "permission"

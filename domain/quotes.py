@@ -5,6 +5,8 @@ A failure is kept on its key and in the journal, where others than the writer re
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
 
 from turnkeeper.domain.conversation import (
     Conversation,
@@ -23,8 +25,8 @@ QUOTE_CHARACTERS = 20
 WHOLE_CHARACTERS = 8
 """A text that is shorter than a quote, but not than this, is masked where all of it stands."""
 
-_BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
+_PARTS = attrgetter("parts")
 
 
 def without_quotes(failure: Failure, conversation: Conversation) -> Failure:
@@ -59,18 +61,21 @@ class _LookedFor:
 
 
 def _looked_for(texts: Iterable[str]) -> _LookedFor:
-    plain = {_BLANK.sub(" ", text).strip() for text in texts}
-    short = [text for text in plain if WHOLE_CHARACTERS <= len(text) < QUOTE_CHARACTERS]
-    return _LookedFor(
-        short=tuple(sorted(short, key=lambda text: (-len(text), text))),
-        long="\n".join([text for text in plain if len(text) >= QUOTE_CHARACTERS]),
-    )
+    short: set[str] = set()
+    long: list[str] = []
+    for text in texts:
+        plain = " ".join(text.split())
+        if len(plain) >= QUOTE_CHARACTERS:
+            long.append(plain)
+        elif len(plain) >= WHOLE_CHARACTERS:
+            short.add(plain)
+    longest_first = sorted(short, key=lambda text: (-len(text), text)) if short else ()
+    return _LookedFor(short=tuple(longest_first), long="\n".join(long))
 
 
-def _texts_of(conversation: Conversation) -> Iterator[str]:
-    for item in conversation.items:
-        for part in item.parts:
-            yield _text_of(part)
+def _texts_of(conversation: Conversation) -> list[str]:
+    parts = chain.from_iterable(map(_PARTS, conversation.items))
+    return [part.text if type(part) is TextPart else _text_of(part) for part in parts]
 
 
 def _text_of(part: Part) -> str:
@@ -85,29 +90,30 @@ def _text_of(part: Part) -> str:
 def _masked(text: str, texts: _LookedFor) -> str:
     for whole in texts.short:
         text = text.replace(whole, MASK)
-    if len(text) < QUOTE_CHARACTERS or not texts.long:
+    everything = texts.long
+    if not everything:
         return text
-    return "".join(_pieces(text, texts.long))
+    starts = [
+        start
+        for word in _WORD.finditer(text, 0, max(0, len(text) - QUOTE_CHARACTERS + 1))
+        if text[(start := word.start()) : start + QUOTE_CHARACTERS] in everything
+    ]
+    return "".join(_pieces(text, starts, everything)) if starts else text
 
 
-def _pieces(text: str, everything: str) -> Iterator[str]:
-    start = 0
-    for word in _WORD.finditer(text):
-        if word.start() < start:
-            continue
-        end = _end_of_quote(text, word.start(), everything)
-        if end:
-            yield text[start : word.start()]
+def _pieces(text: str, starts: list[int], everything: str) -> Iterator[str]:
+    """What is left of a text in which quotes begin there."""
+    end = 0
+    for start in starts:
+        if start >= end:
+            yield text[end:start]
             yield MASK
-            start = end
-    yield text[start:]
+            end = _end_of_quote(text, start, everything)
+    yield text[end:]
 
 
 def _end_of_quote(text: str, start: int, everything: str) -> int:
-    """Where the quote ends that begins here; 0 if none does."""
     end = start + QUOTE_CHARACTERS
-    if end > len(text) or text[start:end] not in everything:
-        return 0
     while end < len(text) and text[start : end + 1] in everything:
         end += 1
     return end

@@ -23,10 +23,27 @@ _ACCOUNT_PREFIXES = ("org-", "org_", "proj_", "user_", "user-", "acct_")
 _MIN_REST_LENGTH = 8
 _JWT_START = "eyJ"
 _STARS = "***"
+
+
+def _ending(prefixes: Iterable[str]) -> str:
+    """What finds, of each of these, the last three characters; from the last, as few have it."""
+    ends: dict[str, set[str]] = {}
+    for prefix in prefixes:
+        ends.setdefault(prefix[-1], set()).add(prefix[-3:])
+    return "|".join(
+        f"{re.escape(last)}(?<={'|'.join(map(re.escape, sorted(found)))})"
+        for last, found in sorted(ends.items())
+    )
+
+
 # Something of which every word that is a secret has some; most texts have none of it.
-_OF_SECRETS = re.compile(
-    "|".join(map(re.escape, (*_KEY_PREFIXES, *_ACCOUNT_PREFIXES, _STARS))) + r"|\.[\w*-]*\.",
-    re.ASCII,
+_OF_SECRETS = lazily(
+    rf"{_ending((*_KEY_PREFIXES, *_ACCOUNT_PREFIXES))}|{re.escape(_STARS)}|\.[\w*-]*\.", re.ASCII
+)
+# Something of which every text in ASCII with a labelled secret has some, in lower case.
+_OF_LABELLED = lazily(
+    r"authorization|api|cookie|token|\?|&|://|/webhooks/|/interactions/"
+    r"|bearer[ \t]|basic[ \t]|bot[ \t]"
 )
 
 # What follows each of these is a secret whatever it looks like. All these expressions read their
@@ -59,7 +76,7 @@ _SCHEME = lazily(
     r"(?P<kept>\b(?:bearer|basic|bot)[ \t]+)(?P<value>[\w.~+/=-]{8,})", re.IGNORECASE | re.ASCII
 )
 _WORD = lazily(r"[\w.*-]+", re.ASCII)
-_BEFORE_VALUE = lazily(r"[:=/ \t]")  # where none is, only `_WORD` can find anything
+_SPELLED_ALIKE = lazily(r"[\w.~-]*", re.ASCII)
 
 
 def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) -> str:
@@ -73,7 +90,7 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
     """
     if secrets:
         text = _without(secrets, text)
-    if _BEFORE_VALUE.search(text):
+    if not text.isascii() or _OF_LABELLED.search(text.lower()):
         for label in _LABELLED:
             text = label.sub(_value_masked, text)
         text = _SCHEME.sub(_credential_masked, text)
@@ -83,19 +100,36 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int | None = None) 
 
 
 def _without(secrets: Iterable[str], text: str) -> str:
-    known = {secret.strip() for secret in secrets}
-    forms = {
-        form
-        for secret in known
-        if len(secret) >= MIN_SECRET_LENGTH
-        for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])
-    }
-    if not forms:
-        return text
+    forms = {form for one in secrets for form in _forms_of(one.strip()) if form in text}
+    return _masked(text, sorted(forms, key=lambda form: (-len(form), form))) if forms else text
+
+
+def _forms_of(secret: str) -> tuple[str, ...]:
+    """As it is, as a URL spells it, and as JSON does."""
+    if len(secret) < MIN_SECRET_LENGTH:
+        return ()
+    if _SPELLED_ALIKE.fullmatch(secret):
+        return (secret,)
+    return secret, quote(secret, safe=""), json.dumps(secret)[1:-1]
+
+
+def _masked(text: str, longest_first: Iterable[str]) -> str:
+    """The text without these forms of secrets, found without an expression, which Python keeps."""
     # The mask comes first, so that a secret which is a part of it leaves it whole.
-    longest_first = sorted(forms, key=lambda form: (-len(form), form))
-    found = re.compile("|".join(re.escape(form) for form in (MASK, *longest_first)))
-    return found.sub(MASK, text)
+    places = {form: text.find(form) for form in (MASK, *longest_first)}
+    pieces: list[str] = []
+    end = 0
+    while places:
+        form = min(places, key=places.__getitem__)
+        start = places[form]
+        if start < 0:
+            del places[form]
+        elif start < end:
+            places[form] = text.find(form, end)
+        else:
+            pieces += text[end:start], MASK
+            end = start + len(form)
+    return "".join((*pieces, text[end:]))
 
 
 def _value_masked(found: re.Match[str]) -> str:

@@ -12,6 +12,9 @@ from turnkeeper.domain.rotation import KeyId
 
 MAX_SHRINKS_ON_LAST = 3
 
+_NEVER, _ONCE = OtherKey.NEVER, OtherKey.ONCE  # looking it up takes as long as a call
+_NOT_AT_ONCE = (SameKey.NEVER, SameKey.WAIT, SameKey.REPEAT)
+
 
 def next_model_may_help(failure: Failure) -> bool:
     """Whether the chain goes on after it."""
@@ -26,11 +29,13 @@ def invocations_left(outcomes: tuple[Outcome, ...], number: int, policy: TurnPol
 def spent_keys(outcomes: tuple[Outcome, ...], number: int) -> frozenset[KeyId]:
     """The keys that the attempt has used."""
     leases = [outcome.ran.lease for outcome in _of(outcomes, number)]
-    return frozenset(lease.key_id for lease in leases if lease is not None)
+    return frozenset([lease.key_id for lease in leases if lease is not None])
 
 
 def has_reused(outcomes: tuple[Outcome, ...], number: int) -> bool:
     """Whether a key was leased for the attempt a second time, after a wait."""
+    if len(outcomes) < 2:
+        return False
     leases = {
         (lease.key_id, lease.leased_at)
         for outcome in _of(outcomes, number)
@@ -42,11 +47,13 @@ def has_reused(outcomes: tuple[Outcome, ...], number: int) -> bool:
 def another_key_may_help(outcomes: tuple[Outcome, ...], last: Failed, policy: TurnPolicy) -> bool:
     """Whether another key is asked for; counted before it is leased."""
     reaction = REACTIONS[last.failure.kind]
+    if reaction.other_key is _NEVER:
+        return False
     if len(spent_keys(outcomes, last.ran.attempt_no)) >= policy.max_keys:
         return False
-    if reaction.other_key is OtherKey.ONCE:
+    if reaction.other_key is _ONCE:
         return _count(outcomes, last) == 1
-    return reaction.other_key is OtherKey.NEXT
+    return True
 
 
 def may_repeat(outcomes: tuple[Outcome, ...], last: Failed, policy: TurnPolicy) -> bool:
@@ -73,8 +80,11 @@ def same_key(
         is_last: Whether no other model remains.
     """
     failure = last.failure
+    way = REACTIONS[failure.kind].same_key
+    if way in _NOT_AT_ONCE:
+        return None
     times = _count(outcomes, last)
-    match REACTIONS[failure.kind].same_key:
+    match way:
         case SameKey.CAPPED:
             tokens = failure.affordable_tokens
             useful = tokens is not None and tokens >= policy.min_affordable_tokens
@@ -87,7 +97,7 @@ def same_key(
             return _shrunk(outcomes, last, prepared, policy)
         case SameKey.REPEAT_CALL:
             return Repeat() if times == 1 else None
-        case SameKey.NEVER | SameKey.WAIT | SameKey.REPEAT:
+        case _:
             return None
 
 

@@ -87,15 +87,16 @@ def hinted_s(
             upstream under their names.
     """
     given, details = dict(headers), details or {}
-    hints = (
-        _milliseconds(given.get("retry-after-ms", "")),
-        retry_after_s(given["retry-after"], now=now) if "retry-after" in given else None,
-        retry_after_s(details["retry_delay"], now=now) if "retry_delay" in details else None,
-        _said_s(message, now),
-        _used_up_s(given, now),
-        _used_up_s(details, now),
-    )
-    return next((hint for hint in hints if hint is not None), None)
+    hint = _milliseconds(given["retry-after-ms"]) if "retry-after-ms" in given else None
+    if hint is None and "retry-after" in given:
+        hint = retry_after_s(given["retry-after"], now=now)
+    if hint is None and "retry_delay" in details:
+        hint = retry_after_s(details["retry_delay"], now=now)
+    if hint is None:
+        hint = _said_s(message, now)
+    if hint is None:
+        hint = _used_up_s(given, now)
+    return _used_up_s(details, now) if hint is None else hint
 
 
 def midnight_pacific_s(now: datetime) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from typing import NewType
+from typing import Any, NewType
 
 from turnkeeper.domain.failure import (
     REACTIONS,
@@ -22,6 +22,7 @@ PROBE_S = 15.0
 IN_FLIGHT_S = 900.0
 _IN_FLIGHT = timedelta(seconds=IN_FLIGHT_S)
 ERROR_TEXT_LIMIT = 500
+_NOT_THE_KEY = (CooldownScope.MODEL, CooldownScope.NOTHING)
 
 
 @frozen
@@ -186,6 +187,14 @@ def next_key(
     keys: Collection[RotationKey], *, model: str, without: frozenset[KeyId], now: datetime
 ) -> Chosen | NothingFree:
     """What `RotationPool.choose` chooses of these keys."""
+    chosen = key_to_lend(keys, model=model, without=without, now=now)
+    return NothingFree(next_at=next_at(keys, model, now)) if chosen is None else chosen
+
+
+def key_to_lend(
+    keys: Collection[RotationKey], *, model: str, without: frozenset[KeyId], now: datetime
+) -> Chosen | None:
+    """The key that is next; None where none can be lent."""
     free = [
         key
         for key in keys
@@ -195,7 +204,7 @@ def next_key(
     ]
     best = free or _spared(keys, model, without, now)
     if not best:
-        return NothingFree(next_at=_next_at(keys, model, now))
+        return None
     key = best[0] if len(best) == 1 else _first_of(best, model, now)
     return _new_chosen(key=key, is_probe=key.health.is_half_open(model, now))
 
@@ -207,7 +216,8 @@ def _spared(
     return [key for key in mains if key.health.spares(model, now)]
 
 
-def _next_at(keys: Iterable[RotationKey], model: str, now: datetime) -> datetime | None:
+def next_at(keys: Iterable[RotationKey], model: str, now: datetime) -> datetime | None:
+    """When the soonest of these keys comes back, of which none can be lent now."""
     lendable = [key for key in keys if key.enabled or key.is_main]
     instants = [at for key in lendable if (at := key.health.free_at(model, now)) is not None]
     return min([at for at in instants if at > now], default=None)
@@ -272,8 +282,7 @@ def booking_of(failure: Failure, *, model: str, cools: bool) -> BookError:
         cools: False where the same key is about to be tried again.
     """
     reaction = REACTIONS[failure.kind]
-    concerns_key = reaction.rests not in (CooldownScope.MODEL, CooldownScope.NOTHING)
-    rests = cools and concerns_key
+    rests = cools and reaction.rests not in _NOT_THE_KEY
     return BookError(
         booked_as=reaction.booked_as,
         text=failure.message[:ERROR_TEXT_LIMIT],
@@ -323,28 +332,30 @@ def booked(
         case BookNeutral():
             return replace(health, in_flight=in_flight, probe_until=probe_until)
         case BookError():
-            unclaimed = replace(health, in_flight=in_flight, probe_until=probe_until)
-            return _failed(unclaimed, booking, now)
+            return replace(
+                health,
+                in_flight=in_flight,
+                probe_until=probe_until,
+                error_count=health.error_count + 1,
+                last_error=(booking.booked_as, booking.text),
+                **_rested(health, booking, now),
+            )
 
 
-def _failed(health: KeyHealth, booking: BookError, now: datetime) -> KeyHealth:
-    noted = replace(
-        health,
-        error_count=health.error_count + 1,
-        last_error=(booking.booked_as, booking.text),
-    )
+def _rested(health: KeyHealth, booking: BookError, now: datetime) -> dict[str, Any]:
+    """What else a failure changes of the health, by name: what rests, and until when."""
     until = now + timedelta(seconds=booking.rest_s)
     match booking.scope:
-        case CooldownScope.KEY_DISABLED:
-            return replace(noted, disabled=True)
         case CooldownScope.KEY:
-            later = max(until, noted.rests_until or until)
-            limited = _limited_model(noted, booking, now)
-            return replace(noted, rests_until=later, rest_set_at=now, rest_model=limited)
+            later = max(until, health.rests_until or until)
+            limited = _limited_model(health, booking, now)
+            return {"rests_until": later, "rest_set_at": now, "rest_model": limited}
+        case CooldownScope.KEY_DISABLED:
+            return {"disabled": True}
         case CooldownScope.KEY_FOR_MODEL:
-            return replace(noted, model_rests=_with(noted.model_rests, booking.model, until))
+            return {"model_rests": _with(health.model_rests, booking.model, until)}
         case _:
-            return noted
+            return {}
 
 
 def _limited_model(health: KeyHealth, booking: BookError, now: datetime) -> str | None:

@@ -4,10 +4,12 @@ Money comes before context, content and the model, these before the key, and bar
 since an honest word often comes with a misleading status.
 """
 
+from functools import lru_cache
+
 from turnkeeper.domain.account_signals import KEY, MONEY, PRESSURE
 from turnkeeper.domain.failure import FailureKind
 from turnkeeper.domain.request_signals import CAPABILITY, CONTENT, CONTEXT, MODEL, TOOLS
-from turnkeeper.domain.signal import Signal, any_of
+from turnkeeper.domain.signal import Lookout, Signal, any_of
 
 STATUS = (
     Signal(id="status-auth", kind=FailureKind.AUTH, statuses=frozenset({401})),
@@ -62,3 +64,9 @@ SIGNALS = (
     *PRESSURE,
     *STATUS,
 )
+
+
+@lru_cache(maxsize=256)
+def lookout(provider: str, status: int | None) -> Lookout:
+    """What finds the first signal of what the provider says with that status."""
+    return Lookout(SIGNALS, provider, status)

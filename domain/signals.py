@@ -19,7 +19,6 @@ LONGEST_EVIDENCE = 160
 LONGEST_CODE = 80
 
 _OUTPUT_LIMIT = re.compile(r"^(token limit reached|max(imum)? (output )?tokens reached)")
-_BLANK = re.compile(r"\s+")
 
 
 def recognise(report: ErrorReport, *, now: datetime, secrets: Iterable[str] = ()) -> Failure:
@@ -55,15 +54,10 @@ def says_output_limit(report: ErrorReport) -> bool:
 
 
 def _first(report: ErrorReport) -> tuple["Signal", str]:
-    # Imported with the first failure: a turn that goes well needs none of them.
-    from turnkeeper.domain.signal import Shown
-    from turnkeeper.domain.signal_rules import SIGNALS
+    # Imported with the first failure: a turn that goes well needs none of it.
+    from turnkeeper.domain.signal_rules import lookout
 
-    shown = Shown(report)
-    for signal in SIGNALS:
-        if (evidence := signal.evidence(shown)) is not None:
-            return signal, evidence
-    raise AssertionError("the last signal fits every report")
+    return lookout(report.provider, report.effective_status).first_of(report)
 
 
 def _message_of(report: ErrorReport) -> str:
@@ -76,7 +70,7 @@ def _message_of(report: ErrorReport) -> str:
 
 
 def _clean(text: str, secrets: tuple[str, ...], limit: int) -> str:
-    return redact(_BLANK.sub(" ", text).strip(), secrets, limit=limit)
+    return redact(" ".join(text.split()), secrets, limit=limit)
 
 
 def _wait_s(signal: "Signal", report: ErrorReport, now: datetime) -> float | None:

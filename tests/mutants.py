@@ -195,8 +195,8 @@ MUTANTS = (
     Mutant(
         name="a failure does not rest the key",
         file=ROTATION,
-        before="rests_until=later",
-        after="rests_until=noted.rests_until",
+        before='"rests_until": later',
+        after='"rests_until": health.rests_until',
     ),
     Mutant(
         name="a persona job is asked for the cooldown again",

@@ -19,11 +19,11 @@ from turnkeeper.domain.rotation import (
     KeyHealth,
     KeyId,
     Lease,
-    NothingFree,
     RotationKey,
     booked,
+    key_to_lend,
     lent,
-    next_key,
+    next_at,
 )
 from turnkeeper.domain.secret import Sealed, Secret
 from turnkeeper.infrastructure.memory.key_pool import KeyPool
@@ -77,11 +77,9 @@ class MemoryKeyRing(KeyRing, KeyVault):
             now = self._clock.now()
             while True:
                 lendable = pool.lendable(left_out, now)
-                chosen = next_key(lendable, model=model, without=left_out, now=now)
-                if isinstance(chosen, NothingFree):
-                    nothing = next_key(pool.whole(), model=model, without=left_out, now=now)
-                    assert isinstance(nothing, NothingFree)
-                    at = nothing.next_at
+                chosen = key_to_lend(lendable, model=model, without=left_out, now=now)
+                if chosen is None:
+                    at = next_at(pool.whole(), model, now)
                     return none_free(
                         None if at is None else (at - now).total_seconds(),
                         refused=[key.id for key in pool.whole() if key.health.disabled],

@@ -47,6 +47,22 @@ def test_a_quote_does_not_reach_from_one_text_into_the_next() -> None:
     )
 
 
+def test_of_short_texts_the_longest_is_masked_first() -> None:
+    assert said("pin 90210 is", "pin 9021", "pin 90210", "pin 90210") == f"{MASK} is"
+
+
+def test_a_short_text_that_is_a_part_of_the_mask_is_masked_once() -> None:
+    assert said("it is redacted", "redacted", "redacted", " redacted\n") == f"it is {MASK}"
+
+
+def test_a_quote_that_begins_within_another_belongs_to_it() -> None:
+    first, second = "a rowing boat, and rope, and oars", "and rope, and oars, and all the sails"
+
+    assert (
+        said(f"no: {first}, and all the sails", first, second) == f"no: {MASK}, and all the sails"
+    )
+
+
 def test_what_tools_were_given_and_gave_is_masked_too() -> None:
     call = ToolCallPart(call_id="1", name="look", arguments_json='{"where": "the harbour wall"}')
     result = ToolResultPart(call_id="1", name="look", result_json='"a rowing boat, and rope"')

@@ -1,8 +1,11 @@
+import gc
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.domain.redact import MASK, redact
+from turnkeeper.domain.redact import _ACCOUNT_PREFIXES, _KEY_PREFIXES, MASK, redact
 
 SHAPES = [
     ("Incorrect API key provided: invalid-key.", f"Incorrect API key provided: {MASK}"),
@@ -102,6 +105,43 @@ def test_the_longer_of_two_secrets_is_taken_out_whole() -> None:
     assert redact("my-key-2", ["my-key", "my-key-2"]) == MASK
 
 
+def test_of_two_secrets_that_overlap_the_one_that_begins_first_is_taken_out() -> None:
+    assert redact("so abcdefgh", ["cdefgh", "abcd"]) == f"so {MASK}efgh"
+    assert redact("abcd cdefgh abcd", ["cdefgh", "abcd"]) == f"{MASK} {MASK} {MASK}"
+
+
+def test_a_secret_that_is_a_part_of_the_mask_leaves_it_whole() -> None:
+    assert redact(f"a redacted {MASK}", ["redacted"]) == f"a {MASK} {MASK}"
+    assert redact(f"sesame{MASK}", ["same[red"]) == f"se{MASK}acted]"
+
+
+def test_a_secret_in_use_is_not_kept() -> None:
+    secret = "open-sesame:" + "1/"
+
+    redact(f"it was {secret}", [secret])
+
+    patterns = [one.pattern for one in gc.get_objects() if isinstance(one, re.Pattern)]
+    assert not [one for one in patterns if "sesame" in str(one)]
+    assert not [one for one in re._cache if "sesame" in str(one)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("prefix", _KEY_PREFIXES)
+def test_every_kind_of_key_is_taken_out(prefix: str) -> None:
+    assert redact(f"so {prefix}abcdefgh then") == f"so {MASK} then"
+
+
+@pytest.mark.parametrize("prefix", _ACCOUNT_PREFIXES)
+def test_every_kind_of_account_is_taken_out(prefix: str) -> None:
+    assert redact(f"so {prefix}abcdefgh1 then") == f"so {MASK} then"
+
+
+@pytest.mark.parametrize(
+    "label", ["ap\u0131_key: ", "to\u212aen': '", "?\u017fignature=", "author\u0130zation="]
+)
+def test_a_label_in_letters_that_only_look_alike_is_one(label: str) -> None:
+    assert redact(f"{label}abcdefgh1") == f"{label}{MASK}"
+
+
 @pytest.mark.parametrize("secret", ["", "abc", "   "])
 def test_a_secret_too_short_to_be_one_is_ignored(secret: str) -> None:
     assert redact("abc   def", [secret]) == "abc   def"
@@ -177,3 +217,8 @@ def test_no_more_than_the_limit_is_returned(text: str, limit: int) -> None:
 def test_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
     # With backtracking that grows faster than the text, this would outlast the test's time limit.
     redact(unit * 200_000)
+
+
+@pytest.mark.parametrize("unit", ["abcd", "abc", MASK, f"{MASK}abcd ", "[", "ab"])
+def test_hostile_text_with_secrets_costs_no_more_than_its_length(unit: str) -> None:
+    redact(unit * 100_000, ["abcd", "a/bcd", "ab" * 50 + "c"])

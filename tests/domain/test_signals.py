@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from turnkeeper.domain.error_report import ErrorReport, read_error
 from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.redact import MASK
+from turnkeeper.domain.signal import Signal
 from turnkeeper.domain.signal_rules import SIGNALS
 from turnkeeper.domain.signals import recognise, says_output_limit
 
@@ -245,6 +246,48 @@ def test_a_refused_parameter_is_named(body: object, parameter: str | None) -> No
     failure = failure_of(422, body)
 
     assert (failure.kind, failure.parameter) == (K.BAD_REQUEST, parameter)
+
+
+@pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.id)
+def test_a_signal_has_an_id_that_can_name_a_group(signal: Signal) -> None:
+    assert signal.id.replace("-", "_").isidentifier()
+    assert signal.id.replace("-", "_") not in [
+        other.id.replace("-", "_") for other in SIGNALS if other is not signal
+    ]
+
+
+@given(st.data())
+def test_the_first_signal_counts_whatever_shows_it(data: st.DataObject) -> None:
+    bodies = st.sampled_from([row[4] for row in ROWS])
+    reports = st.builds(
+        read_error,
+        bodies,
+        provider=st.sampled_from([row[2] for row in ROWS]),
+        status=st.sampled_from([row[3] for row in ROWS]),
+    )
+    one, other = data.draw(reports), data.draw(reports)
+    report = dataclasses.replace(
+        one, words=(*one.words, *other.words, other.code or "x"), upstream=other.message
+    )
+
+    assert recognise(report, now=NOW).rule == next(
+        signal.id for signal in SIGNALS if shows(signal, report)
+    )
+
+
+def shows(signal: Signal, report: ErrorReport) -> bool:
+    """Whether a report shows a signal, looked at by itself."""
+    status = report.effective_status
+    if signal.providers and report.provider not in signal.providers:
+        return False
+    if signal.statuses and status not in signal.statuses:
+        return False
+    if signal.words is None and signal.says is None:
+        return True
+    symbols = [word for word in (report.code, report.type, *report.words) if word is not None]
+    if signal.words and any(signal.words.fullmatch(word.lower()) for word in symbols):
+        return True
+    return bool(signal.says and signal.says.search(report.text))
 
 
 def test_a_status_inside_a_200_answer_counts() -> None:

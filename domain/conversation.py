@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import Enum
 from itertools import compress
+from operator import itemgetter
 from typing import Any
 
 from turnkeeper.domain.frozen import frozen, keep
@@ -317,12 +318,10 @@ def _facts_of(items: tuple[Item, ...]) -> _Facts:
     if not items:
         return b"", (), ()
     facts = [item._facts for item in items]
-    try:
-        kinds, tokens, written = zip(*facts, strict=True)
-    except TypeError:  # some are new
+    if None in facts:
         new = _places_of_none(facts)
         for at in new:
             facts[at] = (_kind_of(items[at]), None, None)
         keep(Item._facts, [items[at] for at in new], [facts[at] for at in new])
-        kinds, tokens, written = zip(*facts, strict=True)
-    return bytes(kinds), tokens, written
+    kinds, tokens, written = (map(itemgetter(which), facts) for which in range(3))
+    return bytes(kinds), tuple(tokens), tuple(written)

@@ -314,6 +314,9 @@ def _places_of_none(known: Sequence[Any]) -> list[int]:
     return [at for at, one in enumerate(known) if one is None]
 
 
+_kind, _tokens, _written = map(itemgetter, range(3))
+
+
 def _facts_of(items: tuple[Item, ...]) -> _Facts:
     if not items:
         return b"", (), ()
@@ -323,5 +326,4 @@ def _facts_of(items: tuple[Item, ...]) -> _Facts:
         for at in new:
             facts[at] = (_kind_of(items[at]), None, None)
         keep(Item._facts, [items[at] for at in new], [facts[at] for at in new])
-    kinds, tokens, written = (map(itemgetter(which), facts) for which in range(3))
-    return bytes(kinds), tuple(tokens), tuple(written)
+    return bytes(map(_kind, facts)), tuple(map(_tokens, facts)), tuple(map(_written, facts))

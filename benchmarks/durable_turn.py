@@ -1,11 +1,14 @@
 """``python -m benchmarks.durable_turn``: a whole turn on the embedded Postgres, and one by hand.
 
 The one by hand is the tuned floor and SQLAlchemy Core: it claims and decrypts a key, asks, and
-writes the same rows as often as a turn does, with none of the checks between them.
+writes the same rows as often as a turn does, with none of the checks between them. Both are
+measured with a sink in memory, and with a Discord on loopback, where the one by hand posts by
+`requests`.
 """
 
 import json
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from uuid import uuid4
@@ -13,6 +16,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from benchmarks.discord_process import in_discord, poster, sinks
 from benchmarks.happy_turn import SERVER, HappyTurn
 from benchmarks.results_file import Table, keep
 from benchmarks.run import messages
@@ -34,6 +38,9 @@ from turnkeeper.infrastructure.postgres.turn_tables import (
 from turnkeeper.infrastructure.vault import AesGcmVault
 
 ROUNDS, TURNS, WARM_UP = 15, 40, 30
+BY_HAND, IN_DISCORD = "by hand", ", in Discord"
+Post = Callable[[str, str], str]
+"""Posts a text under a nonce, and returns the message's id."""
 BEFORE_THE_POST = 8  # so many of a turn's events are written with its intent
 NOW = sa.func.now()
 SOON = NOW + sa.text("interval '30 seconds'")
@@ -71,12 +78,15 @@ BOOK = (
 class TurnByHand:
     """What a bot would write without turnkeeper, if it kept as much."""
 
-    def __init__(self, url: str, vault: AesGcmVault, floor: TunedFloor) -> None:
+    def __init__(
+        self, url: str, vault: AesGcmVault, floor: TunedFloor, post: Post | None = None
+    ) -> None:
         self._engine = engine = sa.create_engine(address(url))
         # The lease may be lost with the server, as turnkeeper's own.
         self._soon = create_engine_for(url, pool_size=1, commit=Commit.ASYNCHRONOUS)
         self._vault = vault
         self._floor = floor
+        self._post = post
         with engine.connect() as connection:
             self._who = connection.scalar(sa.select(key_state.c.owner))
             kept = sa.select(turns).where(turns.c.result.is_not(None)).limit(1)
@@ -105,7 +115,10 @@ class TurnByHand:
                 sa.insert(delivery_intents), intent | {"state": "intended", "message_id": None}
             )
             connection.execute(sa.insert(turn_events), events[:BEFORE_THE_POST])
-        self._close(turn_id, intent_id, key_id, events[BEFORE_THE_POST:])
+        message_id = self._intent["message_id"]
+        if self._post is not None:
+            message_id = self._post(text, intent_id)
+        self._close(turn_id, intent_id, message_id, key_id, events[BEFORE_THE_POST:])
         return text
 
     def _open(self, turn_id: str) -> None:
@@ -129,7 +142,12 @@ class TurnByHand:
         return int(row.key_id)
 
     def _close(
-        self, turn_id: str, intent_id: str, key_id: int, events: list[dict[str, object]]
+        self,
+        turn_id: str,
+        intent_id: str,
+        message_id: str,
+        key_id: int,
+        events: list[dict[str, object]],
     ) -> None:
         server = self._turn["server"]
         mine = (turns.c.server == server) & (turns.c.turn_id == turn_id)
@@ -147,7 +165,6 @@ class TurnByHand:
                     alive_until=NOW,
                 )
             )
-            message_id = self._intent["message_id"]
             connection.execute(
                 sa.update(delivery_intents)
                 .where(posted)
@@ -163,9 +180,9 @@ class TurnByHand:
 
 
 def measured(folder: Path) -> Table:
-    """Both ways in turn, and the floor that both stand on."""
+    """All ways in turn, and the floor that they stand on."""
     with ExitStack() as stack:
-        url = stack.enter_context(walled())
+        url, place = stack.enter_context(walled()), stack.enter_context(in_discord())
         said = messages(9)
         server = EmbeddedPostgres(folder)
         database = server.start()
@@ -176,21 +193,42 @@ def measured(folder: Path) -> Table:
         ours.turn()
         floor = TunedFloor(url, "answers", said)
         vault = AesGcmVault(local_secret(folder))
-        by_hand = stack.enter_context(closing(TurnByHand(database, vault, floor)))
-        ways = {"floor": floor.turn, "by hand": by_hand.turn, "turnkeeper": ours.turn}
+        by_hand, posting = (
+            stack.enter_context(closing(TurnByHand(database, vault, floor, post)))
+            for post in (None, poster(place))
+        )
+        speaking = HappyTurn(
+            url,
+            ("answers",),
+            said,
+            data_dir=folder,
+            store="postgres",
+            server_id="in Discord",
+            channel_id=place.channel_id,
+            sink=sinks(place),
+        )
+        stack.enter_context(closing(speaking))
+        ways = {
+            "floor": floor.turn,
+            BY_HAND: by_hand.turn,
+            "turnkeeper": ours.turn,
+            f"{BY_HAND}{IN_DISCORD}": posting.turn,
+            f"turnkeeper{IN_DISCORD}": speaking.turn,
+        }
         for _ in range(WARM_UP):
             for way in ways.values():
                 way()
         seen = side_by_side(ways, rounds=ROUNDS, turns=TURNS)
-    return {
-        name: {
+    table: Table = {}
+    for name, one in seen.items():
+        by_hand_s = seen[f"{BY_HAND}{IN_DISCORD}" if name.endswith(IN_DISCORD) else BY_HAND]
+        table[name] = {
             "wall_us": one.wall_s * 1e6,
             "cpu_us": one.cpu_s * 1e6,
-            "wall_ratio": one.wall_s / seen["by hand"].wall_s,
-            "cpu_ratio": one.cpu_s / seen["by hand"].cpu_s,
+            "wall_ratio": one.wall_s / by_hand_s.wall_s,
+            "cpu_ratio": one.cpu_s / by_hand_s.cpu_s,
         }
-        for name, one in seen.items()
-    }
+    return table
 
 
 def main() -> None:

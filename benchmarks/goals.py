@@ -76,6 +76,16 @@ GOALS = (
         limit=1.3,
     ),
     Goal(
+        what="durable turn in Discord, wall, times the same by hand",
+        value=_cell("durable_turn", "turnkeeper, in Discord", "wall_ratio"),
+        limit=1.3,
+    ),
+    Goal(
+        what="durable turn in Discord, CPU, times the same by hand",
+        value=_cell("durable_turn", "turnkeeper, in Discord", "cpu_ratio"),
+        limit=1.3,
+    ),
+    Goal(
         what="a first model refuses (429), CPU more, in happy turns",
         value=_cell("fallback", "turnkeeper", "extra_cpu"),
         limit=1.5,

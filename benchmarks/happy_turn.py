@@ -1,8 +1,10 @@
 """turnkeeper's own turn, memory store, everything on, against the wall."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.timing import FirstDelta
+from turnkeeper.application.ports.sink import Sink
 from turnkeeper.domain.conversation import Conversation, Item, Role
 from turnkeeper.domain.model import Endpoint
 from turnkeeper.domain.outcome import Delivery, Origin
@@ -42,6 +44,8 @@ class HappyTurn:
         tools: ToolRegistry | None = None,
         window_tokens: int | None = None,
         server_id: str = "bench",
+        channel_id: str = "bench",
+        sink: Callable[[], Sink] | None = None,
         **settings: object,
     ) -> None:
         opened_with = {} if tools is None else {"tools": tools}
@@ -65,17 +69,19 @@ class HappyTurn:
         ids = [f"endpoint:{endpoint.id}" for endpoint in configure.endpoints(owner)]
         configure.use_model(server_id, ids[0])
         configure.set_fallbacks(server_id, tuple(ids[1:]))
-        self._server_id = server_id
+        self._server_id, self._channel_id = server_id, channel_id
+        self._sink = sink
         self._items = tuple(Item.said(_role(m["role"]), m["content"]) for m in messages)
 
     def turn(self, first_delta: FirstDelta | None = None) -> str:
         """Run a turn and return the whole text. A host keeps its items, as the floor does."""
         request = TurnRequest(
             server_id=self._server_id,
-            channel_id="bench",
+            channel_id=self._channel_id,
             conversation=Conversation(items=self._items),
         )
-        return self._kept.run(request, TimedSink(first_delta)).text
+        sink = self._sink() if self._sink is not None else TimedSink(first_delta)
+        return self._kept.run(request, sink).text
 
     def close(self) -> None:
         self._kept.close()

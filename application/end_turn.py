@@ -1,7 +1,5 @@
 """How every turn ends: people are told, the sink is finalized, the store is settled."""
 
-from operator import attrgetter
-
 from turnkeeper.application.conclude_turn import ConcludeTurn
 from turnkeeper.application.perform_step import PerformStep
 from turnkeeper.application.ports.sink import Sink
@@ -22,7 +20,7 @@ from turnkeeper.domain.failure import Failure, FailureKind
 from turnkeeper.domain.finish import ERROR_LIKE, Commit, Finish, Nothing, Say, Settle
 from turnkeeper.domain.frozen import maker
 from turnkeeper.domain.occasion import Audience
-from turnkeeper.domain.outcome import Delivery, StreamResult, TurnStatus
+from turnkeeper.domain.outcome import Delivery, StreamResult, TurnStatus, ids_of
 from turnkeeper.domain.redact import redact
 from turnkeeper.domain.result import result_of
 from turnkeeper.domain.steps import TurnState
@@ -31,7 +29,6 @@ from turnkeeper.domain.turn import TurnResult
 _new_closing, _new_turn_ended = maker(Closing), maker(TurnEnded)
 _CLEANED_UP = CleanedUp()
 _FINALIZED = {status.value: Finalized(status=status.value) for status in TurnStatus}
-_message_id = attrgetter("message_id")
 
 
 class EndTurn:
@@ -188,7 +185,7 @@ def _note_end(result: TurnResult, settle: Settle, stage: Stage, *, raised: bool)
             status=result.status._value_,
             responses=len(result.persona_responses),
             delivered_by_tool=result.delivered_by_tool,
-            kept=tuple(map(_message_id, result.delivered)),
+            kept=ids_of(result.delivered),
             success_model=result.success_model.name if result.success_model else None,
             raised=raised,
         )

@@ -1,7 +1,6 @@
 """The effects of one turn's steps: each performs a step and returns what to tell the turn."""
 
 from datetime import datetime
-from operator import attrgetter
 
 from turnkeeper.application.open_server_route import OpenServerRoute as Open
 from turnkeeper.application.ports.clock import Clock
@@ -48,6 +47,7 @@ from turnkeeper.domain.outcome import (
     StreamResult,
     TimedOut,
     Unreachable,
+    ids_of,
 )
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.redact import redact
@@ -70,7 +70,6 @@ _new_leased = maker(Leased)
 _new_booked = maker(Booked)
 
 MAX_MODEL_CHARS = 128
-_message_id = attrgetter("message_id")
 
 
 @frozen
@@ -352,7 +351,7 @@ def _ended(outcome: Outcome, invocation_no: int, ended_at_s: float) -> events.In
         detail=_detail_of(outcome),
         reply_chars=len(ran.reply_text),
         delivered_by_tool=isinstance(outcome, Answered) and outcome.delivered_by_tool,
-        kept=tuple(map(_message_id, ran.delivered)),
+        kept=ids_of(ran.delivered),
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
         response_model=_response_model(ran.stream_results),

@@ -39,6 +39,7 @@ from turnkeeper.domain.outcome import (
     Ran,
     TimedOut,
     ToolRecord,
+    ids_of,
 )
 from turnkeeper.domain.plan import Attempt
 from turnkeeper.domain.policy import TimeLimits, ToolPolicy
@@ -124,7 +125,7 @@ class RunInvocation:
                 key_id=step.lease.key_id if step.lease else None,
                 adjust=type(step.adjust).__name__,
                 tokens=tokens_of(step.adjust),
-                take_back=_ids_of(step.take_back) if step.take_back else (),
+                take_back=ids_of(step.take_back) if step.take_back else (),
                 another_may_answer=step.another_may_answer,
             )
         )
@@ -299,10 +300,6 @@ def _standing(step: Step) -> Ran:
         delivered=step.take_back,
         tool_results=step.tool_results,
     )
-
-
-def _ids_of(deliveries: tuple[Delivery, ...]) -> tuple[str, ...]:
-    return tuple([delivery.message_id for delivery in deliveries])
 
 
 def _with_results(conversation: Conversation, done: tuple[ToolRecord, ...]) -> Conversation:

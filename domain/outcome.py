@@ -1,6 +1,7 @@
 """What an invocation came to, and what it left behind."""
 
 from enum import Enum
+from operator import attrgetter
 
 from turnkeeper.domain.conversation import Item
 from turnkeeper.domain.failure import Failure
@@ -43,6 +44,14 @@ class Delivery:
     def can_be_superseded(self) -> bool:
         """Whether it goes when its invocation is superseded; what a tool posted stays."""
         return self.origin is not Origin.TOOL
+
+
+def ids_of(deliveries: tuple[Delivery, ...]) -> tuple[str, ...]:
+    """The ids of their messages, in order."""
+    return tuple(map(_message_id, deliveries))
+
+
+_message_id = attrgetter("message_id")
 
 
 class ToolState(Enum):

@@ -66,8 +66,7 @@ class Lookout(Generic[T]):
             RuntimeError: The machine has no thread left.
         """
         self._looks[ticket] = look
-        if not self._is_looking:
-            self._begin_to_look()
+        self.open()
         if first_look_s < LOOK_S and time.monotonic() + first_look_s < self._next_at_s:
             self._nudge.set()
 
